@@ -2,13 +2,13 @@
  * `leasehold/edge`: the same leases for isolates at the edge, which have `fetch` and WebCrypto only.
  *
  * `createLeasehold` has everything.
- * For a small bundle, import `connect` and only the parts that you need: `lockSession`, `enqueuer`, `getTask`.
+ * For a small bundle, import `connect` and only the parts that you need: `lockSession`, `enqueuer`, `callbacks`, `getTask`.
  * @see docs/edge.md
  */
 export { EdgeLeasehold, createLeasehold } from '../shared/client/edge/edge-leasehold.ts';
 export { connect } from '../shared/client/edge/edge-connection.ts';
 export type { EdgeConnection, EdgeOptions } from '../shared/client/edge/edge-connection.ts';
-export { Enqueuer, enqueuer, getTask } from '../shared/client/edge/enqueuer.ts';
+export { Enqueuer, callbacks, enqueuer, getTask } from '../shared/client/edge/enqueuer.ts';
 export type { AddOptions } from '../shared/client/edge/enqueuer.ts';
 export { lockSession } from '../shared/client/edge/edge-sessions.ts';
 export type { EdgeSessionSettings } from '../shared/client/edge/edge-sessions.ts';

@@ -176,6 +176,7 @@ const WORDS: Readonly<Record<Settlement, string>> = {
   dead: 'dead',
   released: 'handed back',
   snoozed: 'snoozed',
+  suspended: 'waits',
   cancelled: 'cancelled',
   lost: 'lost to another worker',
   unsettled: 'undecided: the store did not answer',

@@ -24,7 +24,7 @@ const clients = new WeakMap<AttemptLink, Leasehold>();
  * Sessions that it opens end with the attempt, however that ends.
  * @throws ConfigurationError for anything but the context that a task's code was called with
  */
-export function leaseholdOf(task: TaskContext): Leasehold {
+export function leaseholdOf(task: Pick<TaskContext, 'id' | 'queue'>): Leasehold {
   const link = linkOf(task);
   if (link?.client === undefined)
     throw new ConfigurationError(

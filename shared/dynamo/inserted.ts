@@ -1,4 +1,4 @@
-/** Finds the tasks that were inserted or changed, from the keys in the records of a table's stream. */
+/** Finds the tasks that were inserted or changed, or for which something has arrived, from the keys in the records of a table's stream. */
 import { splitKey } from './engine/keys.ts';
 
 /** The part of a record that is read. */
@@ -9,16 +9,21 @@ export interface StreamRecord {
     | undefined;
 }
 
-/** Returns the ids of these records' inserted tasks, by queue, in order and without duplicates. */
+/** Returns the ids of these records' inserted tasks, and of durable tasks with an arrival, by queue, in order and without duplicates. */
 export function insertedTasks(records: readonly StreamRecord[]): ReadonlyMap<string, readonly string[]> {
-  return changedTasks(records.filter(({ eventName }) => eventName === 'INSERT'));
+  const inserted = records.filter(({ eventName }) => eventName === 'INSERT');
+  return tasksIn(inserted, ['task', 'arrival']);
 }
 
 /** The same for tasks whose rows were inserted, changed or deleted. */
 export function changedTasks(records: readonly StreamRecord[]): ReadonlyMap<string, readonly string[]> {
+  return tasksIn(records, ['task']);
+}
+
+function tasksIn(records: readonly StreamRecord[], kinds: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const tasks = records.flatMap(({ dynamodb }) => {
-    const [kind, queue, id] = splitKey(dynamodb?.Keys?.pk?.S ?? '');
-    return kind === 'task' && queue !== undefined && id !== undefined ? [{ queue, id }] : [];
+    const [kind = '', queue, id] = splitKey(dynamodb?.Keys?.pk?.S ?? '');
+    return kinds.includes(kind) && queue !== undefined && id !== undefined ? [{ queue, id }] : [];
   });
   const byQueue = Map.groupBy(tasks, ({ queue }) => queue);
   return new Map([...byQueue].map(([queue, some]) => [queue, [...new Set(some.map(({ id }) => id))]]));

@@ -157,6 +157,7 @@ export class KitWorkers {
           () => onTimed?.(name, times),
           (error) => log.error('onTimed failed', { error: messageOf(error) }),
         ),
+      passTime: (ms: number) => clock.advance(ms),
       events: {
         ...watched,
         onClaimed: (task: RunningTask, how: { readonly takenOver: boolean }) => {

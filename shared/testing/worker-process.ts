@@ -100,7 +100,7 @@ export class WorkerProcess {
     }
     // The answer is lost, even if it was a refusal.
     if (killAt.outcome === 'unanswered') await apply().catch(() => undefined);
-    this.#die();
+    this.kill();
     return never();
   }
 
@@ -111,7 +111,8 @@ export class WorkerProcess {
     this.#turns--;
   }
 
-  #die(): void {
+  /** Kills it now, whatever it does. */
+  kill(): void {
     this.#isDead = true;
     this.running.clear();
     this.#onKilled?.();

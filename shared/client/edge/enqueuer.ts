@@ -1,4 +1,4 @@
-/** Enqueues tasks one by one, and reads a task: the smallest bundle for a producer. */
+/** Enqueues tasks one by one, answers callbacks, and reads a task: the smallest bundle for a producer. */
 import { Rows } from '../../dynamo/engine/rows.ts';
 import { createAddingStore } from '../../tasks/rows/task/adding-store.ts';
 import { decodeTaken, decodeTask } from '../../tasks/rows/task/task-codec.ts';
@@ -11,6 +11,9 @@ import type { EnqueueOptions, InputAndOptions, TaskReference, WithoutInput } fro
 import { inputAndOptions, plainTaskOf } from '../../tasks/task/task-request.ts';
 import type { TaskRecord } from '../../tasks/task/task.ts';
 import { DEFAULT_QUEUE } from '../../tasks/task/task.ts';
+import { Callbacks } from '../../tasks/durable/callbacks.ts';
+import { createArrivalStore } from '../../tasks/rows/task/arrival-store.ts';
+import type { TaskStore } from '../../tasks/task/task-store.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { EdgeConnection } from './edge-connection.ts';
@@ -54,6 +57,13 @@ export class Enqueuer {
         throw new ConfigurationError(`${option} is not supported by enqueuer: use createLeasehold(…).tasks`);
     return this.#adder.add(await plainTaskOf(task, input, options, defaults));
   }
+}
+
+/** Answers callbacks of durable tasks. @throws ConfigurationError */
+export function callbacks(connection: EdgeConnection): Callbacks {
+  const { sender, table, shards, runtime } = validConnection(connection);
+  const get: TaskStore['get'] = (key) => new Rows(sender, decodeTask).get(readTask(table, key.queue, key.id));
+  return new Callbacks({ store: { get, ...createArrivalStore(sender, { table, shards }) }, runtime });
 }
 
 /**

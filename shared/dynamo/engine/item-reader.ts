@@ -107,6 +107,12 @@ export class ItemReader {
     return this.#item[attribute] instanceof Uint8Array;
   }
 
+  list(attribute: string): readonly unknown[] {
+    const value: unknown = this.#item[attribute];
+    if (!Array.isArray(value)) throw this.corrupt(attribute, `should be a list and is ${describe(value)}`);
+    return value;
+  }
+
   binary(attribute: string): Uint8Array {
     const value = this.#item[attribute];
     if (!(value instanceof Uint8Array)) throw this.corrupt(attribute, `should be binary and is ${describe(value)}`);
@@ -120,10 +126,10 @@ export class ItemReader {
   }
 
   /** A text that was stored unchanged or deflated. */
-  text(attribute: string): string {
+  text(attribute: string, limitBytes?: number): string {
     const stored = this.isBinary(attribute) ? this.binary(attribute) : this.string(attribute);
     try {
-      return textOf(stored);
+      return textOf(stored, limitBytes);
     } catch (error) {
       throw this.corrupt(attribute, messageOf(error));
     }

@@ -57,6 +57,20 @@ export const payloadApartKey = (queue: string, id: string, nonce: string): RowKe
 export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);
 /** The turn of a key's tasks that run in order. */
 export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
+/** Older elements of the journal of a durable task. @param at the life of the journal, which is one work of the task, and the part's number */
+export const journalKey = (
+  queue: string,
+  id: string,
+  at: { readonly life: number; readonly part: number },
+): RowKey => ({
+  pk: rowKey('journal', [queue, id]).pk,
+  sk: joinKey(['part', String(at.life), String(at.part).padStart(6, '0')]),
+});
+/** What has arrived for an operation of a durable task. */
+export const arrivalKey = (queue: string, id: string, openKey: string): RowKey => ({
+  pk: rowKey('arrival', [queue, id]).pk,
+  sk: sortKey('arrival', openKey),
+});
 export const queueKey = (queue: string): RowKey => rowKey('queue', [queue]);
 
 /** The partition of the ready index. */

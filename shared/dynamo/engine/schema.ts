@@ -123,6 +123,8 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // a task that waits for a place of its key
   // payload, and a task that has one
   ...['text', 'payload'],
+  // durable task, and a task that one waits for
+  ...['journal', 'journalParts', 'journalLife', 'open', 'beats', 'notify'],
   // line, and a task that stands in one
   ...['tail', 'turn', 'line', 'ticket'],
   // schedule

@@ -30,10 +30,10 @@ export function storedText(text: string, fromBytes = DEFLATE_FROM_BYTES): Stored
 }
 
 /** @throws Error that says what is wrong, without repeating any of the text */
-export function textOf(stored: StoredText): string {
+export function textOf(stored: StoredText, limitBytes = INFLATED_LIMIT_BYTES): string {
   if (typeof stored === 'string') return stored;
-  const text = inflatedText(stored, INFLATED_LIMIT_BYTES);
+  const text = inflatedText(stored, limitBytes);
   if (text !== undefined) return text;
   const reason = canInflateAtOnce ? '' : ', or this runtime has no DecompressionStream';
-  throw new Error(`cannot be inflated: it is no raw deflate, or of more than ${INFLATED_LIMIT_BYTES} bytes${reason}`);
+  throw new Error(`cannot be inflated: it is no raw deflate, or of more than ${limitBytes} bytes${reason}`);
 }

@@ -1,5 +1,6 @@
 /** Client API of tasks: enqueue, read, wait, count. */
 import { defined } from '../../core/defined.ts';
+import { Callbacks } from '../durable/callbacks.ts';
 import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -50,6 +51,8 @@ const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
 /** Enqueues tasks, one or many, and reads them. It does not run tasks. */
 export class TaskClient {
+  /** Answers of callbacks, for durable tasks that wait for them. */
+  readonly callbacks: Callbacks;
   readonly #store: TaskStore;
   readonly #runtime: Runtime;
   readonly #queue: string;
@@ -67,6 +70,7 @@ export class TaskClient {
       readonly payloads?: PayloadStore | undefined;
     } = {},
   ) {
+    this.callbacks = new Callbacks(ports);
     this.#store = ports.store;
     this.#runtime = ports.runtime;
     this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);

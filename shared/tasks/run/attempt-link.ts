@@ -30,10 +30,10 @@ export class AttemptLink {
 }
 
 /** The context stays a plain record: whoever spreads it keeps the link. */
-export function linked(context: TaskContext, link: AttemptLink): TaskContext {
+export function linked<Context extends object>(context: Context, link: AttemptLink): Context {
   return Object.assign(context, { [LINK]: link });
 }
 
-export function linkOf(context: TaskContext): AttemptLink | undefined {
+export function linkOf(context: Pick<TaskContext, 'id'>): AttemptLink | undefined {
   return (context as { readonly [LINK]?: AttemptLink })[LINK];
 }

@@ -8,7 +8,7 @@
  *
  * | task code | settled as |
  * | --- | --- |
- * | committed or snoozed | as it asked; its later actions are ignored |
+ * | committed, snoozed or suspended | as it asked; its later actions are ignored |
  * | returned | done, with the returned value |
  * | threw, or took longer than its timeout | ready again after a wait, or dead |
  * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
@@ -70,6 +70,8 @@ export interface RunPorts {
   readonly trace?: AttemptTrace | undefined;
   /** The worker's client, for `leaseholdOf`. */
   readonly client?: object | undefined;
+  /** On a clock of tests: lets time pass while a durable task waits. */
+  readonly passTime?: ((ms: number) => Promise<void>) | undefined;
 }
 
 export async function runClaim(task: RunningTask, definition: AnyTask, ports: RunPorts): Promise<Settlement> {
@@ -296,6 +298,7 @@ class ClaimRun {
       link: this.#link,
       items: this.#items,
       trace: this.#ports.trace,
+      passTime: this.#ports.passTime,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onProgress: () => {
         this.#hasProgressed = true;

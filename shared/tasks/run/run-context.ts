@@ -3,20 +3,18 @@ import { ConfigurationError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
-import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
-import type { CommitOptions, Committed, EachOptions, TaskContext, TaskLog } from '../task/context.ts';
+import type { CommitOptions, Committed, EachOptions, TaskContext } from '../task/context.ts';
 import { boundLog } from '../task/context.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
-import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn } from '../task/payload.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
 import { newTaskOf, validRequests } from '../task/task-request.ts';
 import { laterBy } from '../../core/validate/moment.ts';
-import type { Settlement } from './settle.ts';
-import type { AttemptTrace } from './traced.ts';
+import type { ClaimHolder, SendVerb } from './claim-holder.ts';
+import { withHolder } from './claim-holder.ts';
 import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { AttemptLink } from './attempt-link.ts';
 import { linked } from './attempt-link.ts';
@@ -25,42 +23,19 @@ import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, EffectReason, NewTask, SequencedStamp, TaskStore, UserWrite } from '../task/task-store.ts';
+import type { CommitOutcome, EffectReason, NewTask, SequencedStamp, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
-/**
- * Sends one operation of the claim at a time, while the session is trusted, until the outcome is known.
- * An operation with a settlement is the last one.
- */
-type SendVerb = (
-  settlement: Settlement | undefined,
-  send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
-  /** Name of its span. Default: derived from the settlement. */
-  name?: string,
-) => Promise<void>;
-
-interface RunContextPorts {
-  readonly tasks: TaskStore;
-  readonly runtime: Runtime;
-  readonly payloads?: PayloadStore | undefined;
-  readonly log: TaskLog;
+interface RunContextPorts extends Omit<ClaimHolder, 'task'> {
   readonly signal: AbortSignal;
   readonly remainingMs: () => number;
   readonly nextSequence: () => number;
-  readonly verb: SendVerb;
   /** Knows which operations the code has not awaited. */
   readonly given: GivenOperations;
   readonly link: AttemptLink;
   readonly items: EachItems;
-  /** Called when an operation of this claim has added tasks to the queue. */
-  readonly onFollowers: (followers: readonly NewTask[]) => void;
-  /** Called when the operation that ended the claim has started its follower. */
-  readonly onFollowed: () => void;
-  /** Called when the attempt has saved new progress. */
-  readonly onProgress: () => void;
-  readonly trace?: AttemptTrace | undefined;
 }
 
 type EachArguments = [items: readonly unknown[], run: (item: never, index: number) => unknown, options?: EachOptions];
@@ -94,7 +69,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     snooze: (delay) => given.give(verbs.snooze(delay)),
     waitFor: (requests) => given.give(verbs.waitFor(requests)),
   };
-  return linked(context, ports.link);
+  return linked(withHolder(context, { ...ports, task }), ports.link);
 }
 
 function slotInDates({ name, at, since }: SlotOfTask): TaskContext['schedule'] {

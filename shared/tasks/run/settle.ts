@@ -10,9 +10,18 @@ import { describeThrown, shortText } from './thrown.ts';
 
 /**
  * How a claim ended in this worker.
- * `unsettled`: the worker had to stop before the outcome was known. The end or expiry of its session frees the task.
+ * `suspended`: a durable task waits. `unsettled`: the worker had to stop before the outcome was known. The end or expiry of its session frees the task.
  */
-export type Settlement = 'done' | 'retried' | 'dead' | 'released' | 'snoozed' | 'cancelled' | 'lost' | 'unsettled';
+export type Settlement =
+  | 'done'
+  | 'retried'
+  | 'dead'
+  | 'released'
+  | 'snoozed'
+  | 'suspended'
+  | 'cancelled'
+  | 'lost'
+  | 'unsettled';
 
 export type Failure =
   | {

@@ -18,6 +18,7 @@ const VERBS: Readonly<Record<Settlement, string>> = {
   dead: 'discard',
   released: 'release',
   snoozed: 'snooze',
+  suspended: 'suspend',
   cancelled: 'give_up',
   lost: 'settle',
   unsettled: 'settle',

@@ -130,6 +130,19 @@ export interface ClaimLimits extends WriteLimits {
   readonly hasTurn?: boolean | undefined;
 }
 
+type ArriveOutcome =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown' };
+
+/** What arrives from outside for an operation of a durable task. */
+export interface Arrival {
+  readonly openKey: string;
+  /** The element of the journal. */
+  readonly element: string;
+  /** Result and error, if they are in a row of their own. */
+  readonly content: string | undefined;
+}
+
 /** Stores tasks. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */
 export interface TaskStore {
   /** The table's name, which is part of the tasks' sequencers. */
@@ -267,6 +280,20 @@ export interface TaskStore {
   release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Makes the task ready again at `readyAt`, attempt refunded. */
   snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
+  /** Refused if the task no longer waits for it, or was written since it was observed. */
+  arrive(observed: TaskRecord, arrival: Arrival, write: Stamp): Promise<ArriveOutcome>;
+  /** Notes a heartbeat of a callback. Refused if the task no longer waits for it. */
+  beat(
+    key: TaskKey,
+    callback: { readonly openKey: string; readonly op: string },
+    now: number,
+  ): Promise<'applied' | 'refused'>;
+  /** The elements of a journal that are no longer in the task's row, as one text for each of their rows. Strongly consistent. */
+  journalParts(task: TaskRecord): Promise<readonly string[]>;
+  /** What has arrived in rows of its own, by operation. Strongly consistent. */
+  arrivals(key: TaskKey): Promise<ReadonlyMap<string, string>>;
+  /** What stores of further rows are made of, such as the journal's. They are only in the bundles that need them. */
+  readonly parts: unknown;
   /** Refused if it arrives after a later write. */
   progress(claim: Claim, progress: Json, write: SequencedStamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
 }

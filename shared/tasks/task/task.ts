@@ -67,6 +67,8 @@ export interface TaskLinks {
   readonly concurrency?: KeyLimit | undefined;
   /** Its position in the line of its key, if order matters. */
   readonly line?: LinePlace | undefined;
+  /** The durable task that waits for its end. */
+  readonly notify?: Notify | undefined;
 }
 
 /** Overrides of the definition's policy for one task. */
@@ -121,7 +123,27 @@ export interface PastAttempt {
   readonly error: string | undefined;
 }
 
+/** The part of a durable task's journal that is in its row. */
+export interface JournalInRow {
+  readonly elements: readonly (string | Uint8Array)[];
+  /** Number of rows with older elements. */
+  readonly parts: number;
+  /** The lease counter of the claim that wrote the first of them: other work under the id has other rows. */
+  readonly life: number;
+  /** Keys of the operations that wait for something from outside. */
+  readonly open: ReadonlySet<string>;
+  /** Times of the last heartbeats of callbacks, by operation. */
+  readonly beats: Readonly<Record<string, number>>;
+}
+
+/** Of a child: the durable task whose operation waits for its end. */
+export interface Notify extends TaskKey {
+  readonly openKey: string;
+}
+
 interface TaskFacts extends TaskKey {
+  /** Present if the task is durable and has begun. */
+  readonly journal?: JournalInRow | undefined;
   /** Name of the definition that runs it. */
   readonly name: string;
   readonly input: Json;

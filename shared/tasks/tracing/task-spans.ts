@@ -5,6 +5,7 @@
  *               ├─ process media ── an attempt; killed: written by the worker that takes over
  *               └─ process media ─┬─ … spans of the task's code
  *                                 ├─ create media ── a child; the parent of its own attempts
+ *                                 ├─ … a step of a durable task that ran, by its name
  *                                 └─ commit media
  *
  * All of them descend from the context in the row: the span that enqueued the task.
@@ -114,6 +115,21 @@ export class TaskSpans {
       ? { type: settlement, message: `the attempt ended as ${settlement}` }
       : undefined;
     span?.end({ at, error, attributes: { 'leasehold.settlement': settlement } });
+  }
+
+  /** A step of a durable task that runs, within its attempt. */
+  step(
+    name: string,
+    task: Attempted,
+    how: { readonly at: number; readonly within: Span | undefined },
+  ): Span | undefined {
+    return this.#tracing.begin(() => ({
+      name,
+      kind: 'internal',
+      startAt: how.at,
+      parent: how.within,
+      attributes: attemptAttributes(task, task.attempts),
+    }));
   }
 
   /** The write that ends an attempt: `commit`, `complete`, `retry` and so on. */

@@ -25,6 +25,7 @@ import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
 import { runAttempt } from '../run/run-attempt.ts';
+import type { RunPorts } from '../run/run-claim.ts';
 import type { TaskEvents } from '../run/events.ts';
 import { tell } from '../run/events.ts';
 import { QueueStateCache } from './queue-state.ts';
@@ -67,7 +68,7 @@ export interface WorkerSettings {
   readonly startWithinMs?: number | undefined;
 }
 
-export interface WorkerPorts {
+export interface WorkerPorts extends Pick<RunPorts, 'client' | 'passTime'> {
   readonly tasks: TaskStore;
   readonly sessions: SessionStore;
   /** Store for inputs that are too large for the table. */
@@ -84,8 +85,6 @@ export interface WorkerPorts {
   readonly onEnqueued?: ((listener: (ids?: readonly string[]) => void) => () => void) | undefined;
   /** Called when a figure of the report changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
-  /** The worker's client, for `leaseholdOf`. */
-  readonly client?: object | undefined;
   /** Called with a task's wait time when it is claimed, and its run time when it is done. */
   readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
 }
@@ -396,5 +395,5 @@ class QueueWorker {
 function outcomeOf(settlement: Settlement): Outcome {
   if (settlement === 'unsettled') return 'undecided';
   if (settlement === 'released' || settlement === 'lost') return 'kept';
-  return settlement === 'retried' || settlement === 'snoozed' ? 'settled' : 'ended';
+  return ['retried', 'snoozed', 'suspended'].includes(settlement) ? 'settled' : 'ended';
 }

@@ -51,6 +51,7 @@ export class Tally {
     dead: 0,
     released: 0,
     snoozed: 0,
+    suspended: 0,
     cancelled: 0,
     lost: 0,
     unsettled: 0,

@@ -3,7 +3,7 @@ import { defined } from '../../../core/defined.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
-import type { SlotOfTask, TaskPolicy } from '../../task/task.ts';
+import type { SlotOfTask, TaskPolicy, TaskRecord } from '../../task/task.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 import { groupPlace } from './index-places.ts';
 
@@ -40,6 +40,11 @@ export function optionAttributes(
     traceparent,
     policy: policy && policyAttribute(policy),
   };
+}
+
+/** Follows a `REMOVE` clause of a write that gives a task other work: its journal, if it has one. */
+export function andForget(journal: TaskRecord['journal']): string {
+  return journal === undefined ? '' : ', #journal, #journalParts, #journalLife, #open, #beats';
 }
 
 export function childrenAttributes(queue: string, batch: BatchKey): Attribute {

@@ -11,10 +11,10 @@ import type { Effect, EffectReason, NewTask, UserWrite } from '../../task/task-s
 /**
  * `count`: the end of a child in its batch. `waiter`: the parent that waits for it. `slot`: the slot of the task's key.
  * `line`: a line that it leaves, or that its children join.
- * `batch`: the row that counts the task's own children. `effect`: what the user's code does in the same transaction.
+ * `batch`: the row that counts the task's own children. `journal`: older elements of a durable task. `effect`: what the user's code does in the same transaction.
  */
 type Owner =
-  | { readonly kind: 'count' | 'waiter' | 'slot' | 'line' | 'batch' }
+  | { readonly kind: 'count' | 'waiter' | 'slot' | 'line' | 'batch' | 'journal' }
   | { readonly kind: 'effect'; readonly effect: Effect };
 
 export interface Part {
@@ -34,7 +34,7 @@ export type Sent =
       readonly earlierAttempt: 'none' | 'unknown';
     };
 
-export function partOf(kind: 'count' | 'waiter' | 'slot' | 'line' | 'batch', action: Action): Part {
+export function partOf(kind: Exclude<Owner['kind'], 'effect'>, action: Action): Part {
   return { owner: { kind }, action };
 }
 

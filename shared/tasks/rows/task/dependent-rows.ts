@@ -13,7 +13,10 @@ import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
 import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';
 import type { CommitOutcome, Effect, NewTask, Settled } from '../../task/task-store.ts';
-import type { Follower, TaskKey, TaskLinks } from '../../task/task.ts';
+import type { Follower, Json, Notify, RunningTask, TaskError, TaskKey, TaskLinks } from '../../task/task.ts';
+import { arrivalOf, endOfChild } from '../../durable/arrival.ts';
+import type { CheckpointOutcome } from '../../durable/journal-store.ts';
+import { arrive, putArrival } from './arrival-statements.ts';
 import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
@@ -21,6 +24,7 @@ import type { Part, Sent } from './change-parts.ts';
 import { effectParts, effectReasons, partOf, reasonsOf, refusalsOf, spawnedIn, writesIn } from './change-parts.ts';
 import { creationOf } from './effects.ts';
 import type { Seat } from './task-statements.ts';
+import { readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { committedOutcome } from './task-outcomes.ts';
@@ -44,24 +48,31 @@ export type Linked = TaskKey & {
   readonly leaseCounter?: number;
 };
 
+/** A running task with a follower, and its journal if it has one. */
+export interface Followed extends Pick<RunningTask, 'journal'> {
+  readonly follower: Follower;
+}
+
 /** A change of a task that requires changes of dependent rows. */
 export interface Change {
   readonly task: Linked;
   /** Default: `running`. */
   readonly from?: 'ready' | 'running';
-  readonly to: 'ready' | ChildEnding;
+  readonly to: 'ready' | 'running' | ChildEnding;
   /** The task's own write. Its guard and nonce apply to the whole transaction. */
   readonly own: Statement<'update'>;
   /** The write to use instead if the task ends before its turn in its line: its place stays. */
   readonly early?: Statement<'update'> | undefined;
   /** The write to use instead if the task has a follower. */
-  readonly promote?: (follower: Follower) => Statement<'update'>;
+  readonly promote?: (followed: Followed) => Statement<'update'>;
   /** Whether `own` is that write. */
   readonly isFollowed?: boolean;
   /** Creates the row that counts the children of this task. */
   readonly batch?: Action;
   /** What the user's code does in the same transaction. */
   readonly effects?: readonly Effect[];
+  /** How it ends, for a durable task that waits for it. */
+  readonly outcome?: { readonly result?: Json | undefined; readonly error?: TaskError | undefined };
 }
 
 export class DependentRows {
@@ -78,7 +89,7 @@ export class DependentRows {
   }
 
   /** @param seen the follower because of which the task's row has already refused `change.own` */
-  settle(change: Change, stamp: Stamp, limits?: WriteLimits, seen?: Follower): Promise<Settled> {
+  settle(change: Change, stamp: Stamp, limits?: WriteLimits, seen?: Followed): Promise<Settled> {
     return this.#unlessFollowed(change, limits, (one) => this.#settle(one, stamp, limits), seen);
   }
 
@@ -119,12 +130,48 @@ export class DependentRows {
 
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
     const { task, to } = change;
-    const batch = task.links?.batch;
+    const { batch, notify } = task.links ?? {};
     const send = (companions: readonly Part[]): Promise<Sent> =>
       this.#sendThroughLines(change, companions, stamp, limits);
+    if (notify !== undefined && isEnd(to))
+      return this.#tellWaiter(notify, endOfChild(to, change.outcome ?? {}), stamp, send);
     return batch === undefined || !isEnd(to)
       ? send([])
       : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
+  }
+
+  /** The end of a child is an arrival in the journal of the durable task that waits for it. */
+  async #tellWaiter(
+    { openKey, ...key }: Notify,
+    end: ReturnType<typeof endOfChild>,
+    stamp: Stamp,
+    send: (companions: readonly Part[]) => Promise<Sent>,
+  ): Promise<Sent> {
+    const arrival = arrivalOf(openKey, end, stamp);
+    return retryContended(`the end of a child of ${describeTask(key)}`, this.#sender.patience, async () => {
+      const { Item } = await this.#sender.read(readTask(this.#table, key.queue, key.id));
+      const waiter = Item === undefined ? undefined : decodeTask(Item);
+      // An operator may retry a dead task, which then finds it.
+      if (waiter?.journal?.open.has(openKey) !== true) return send([]);
+      const own = actionOf(arrive(this.#table, waiter, arrival, this.#shards, stamp));
+      const apart = arrival.content === undefined ? [] : [actionOf(putArrival(this.#table, key, arrival, stamp.now))];
+      const sent = await send([own, ...apart].map((action) => partOf('waiter', action)));
+      return refusalsOf(sent, 'waiter').length > 0 ? contended(sent) : sent;
+    });
+  }
+
+  /** A checkpoint of a durable task with other rows: older elements, the user's writes, child tasks. */
+  async checkpoint(
+    change: Change,
+    parts: readonly Action[],
+    stamp: Stamp,
+    limits: WriteLimits | undefined,
+  ): Promise<CheckpointOutcome> {
+    const companions = parts.map((action) => partOf('journal', action));
+    const sent = await this.#sendThroughLines(change, companions, stamp, limits);
+    if (sent.kind === 'canceled') return { kind: 'canceled', reasons: effectReasons(sent) };
+    if (sent.kind === 'applied') return { kind: 'applied' };
+    return { kind: 'refused', current: sent.item && decodeTask(sent.item) };
   }
 
   /**
@@ -157,9 +204,9 @@ export class DependentRows {
   }
 
   /** A task that leaves `running` frees the slot of its key. */
-  #leaveKey({ task, from = 'running' }: Change, stamp: Stamp): readonly Part[] {
+  #leaveKey({ task, from = 'running', to }: Change, stamp: Stamp): readonly Part[] {
     const key = task.links?.concurrency?.key;
-    const leaves = key !== undefined && from === 'running';
+    const leaves = key !== undefined && from === 'running' && to !== 'running';
     return leaves ? [partOf('slot', actionOf(leaveKey(this.#table, task, key, stamp)))] : [];
   }
 
@@ -247,37 +294,38 @@ export class DependentRows {
     change: Change,
     limits: WriteLimits | undefined,
     send: (change: Change) => Promise<Result>,
-    seen?: Follower,
+    seen?: Followed,
   ): Promise<Result> {
     const { task, promote } = change;
-    let follower = seen;
+    let followed = seen;
     const patience = { ...this.#sender.patience, ...limits };
     return retryContended(`the end of ${describeTask(task)}`, patience, async () => {
-      const promotion = promote === undefined || follower === undefined ? undefined : promote(follower);
+      const promotion = promote === undefined || followed === undefined ? undefined : promote(followed);
       const result = await send(
         promotion === undefined ? change : { ...change, own: promotion, to: 'ready', isFollowed: true },
       );
       if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
       const next = followerIn(change, result);
       if (next === undefined || result.kind === 'canceled') return result;
-      follower = next;
+      followed = next;
       return contended(result);
     });
   }
 }
 
 /** The follower because of which the row refused the end of this attempt, if any. */
-export function followerIn({ task, promote }: Change, result: Settled | CommitOutcome): Follower | undefined {
+export function followerIn({ task, promote }: Change, result: Settled | CommitOutcome): Followed | undefined {
   if (promote === undefined || result.kind !== 'refused') return undefined;
   const { current } = result;
   const isSame = current?.state === 'running' && current.leaseCounter === task.leaseCounter;
-  return isSame && current.session === task.session ? current.follower : undefined;
+  if (!isSame || current.session !== task.session || current.follower === undefined) return undefined;
+  return { follower: current.follower, journal: current.journal };
 }
 
 type ChangeMove = Omit<LineMove, 'joiners'> & { readonly children: NewTask[] };
 
 function isEnd(to: Change['to']): to is ChildEnding {
-  return to !== 'ready';
+  return to !== 'ready' && to !== 'running';
 }
 
 /** A change's moves, one for each line: the task leaves its line, and children join theirs. */

@@ -8,6 +8,8 @@ import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.t
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
 import { spawnedIn } from './change-parts.ts';
+import type { ArrivalStore } from './arrival-store.ts';
+import { createArrivalStore } from './arrival-store.ts';
 import { TaskEndings } from './task-endings.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { creationOf } from './effects.ts';
@@ -36,14 +38,23 @@ import { leaveLine } from './line-statements.ts';
 import * as statements from './task-statements.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
+/** For stores of further rows. */
+export interface TaskStoreParts {
+  readonly sender: Sender;
+  readonly options: TaskStoreOptions;
+  readonly endings: TaskEndings;
+}
+
 export function createTaskStore(sender: Sender, options: TaskStoreOptions): TaskStore {
   const reader = createTaskReader(sender, options.table);
-  return Object.assign(new AttemptStore(sender, options, reader), createEnqueueStore(sender, options), reader);
+  const attempts = new AttemptStore(sender, options, reader);
+  return Object.assign(attempts, createEnqueueStore(sender, options), createArrivalStore(sender, options), reader);
 }
 
 /** What workers, and contenders of a dead worker, write: the beginning of an attempt, what it leaves, and its end. */
-class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof TaskReader> {
+class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof ArrivalStore | keyof TaskReader> {
   readonly table: string;
+  readonly parts: TaskStoreParts;
   readonly #sender: Sender;
   readonly #options: TaskStoreOptions;
   readonly #reader: TaskReader;
@@ -59,11 +70,13 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof TaskRea
     this.#tasks = new Rows(sender, decodeTask);
     this.#batches = new Rows(sender, decodeBatch);
     this.#endings = new TaskEndings(sender, options);
+    this.parts = { sender, options, endings: this.#endings };
   }
 
   readonly complete: TaskStore['complete'] = (claim, result, stamp, limits) =>
     this.#endings.end('complete', claim, statements.completeTask(this.table, claim, encode(result), stamp), stamp, {
       limits,
+      result,
     });
 
   readonly discard: TaskStore['discard'] = (claim, error, stamp, limits) =>
@@ -110,7 +123,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof TaskRea
   readonly commit: TaskStore['commit'] = async (claim, result, effects, stamp, limits) => {
     // The nonce is unique per logical commit and the same for all its attempts, as the service's idempotency token requires.
     const own = commitTask(this.table, claim, encode(result), stamp);
-    const change = { ...this.#endings.changeOf('complete', claim, own, stamp), effects };
+    const change = { ...this.#endings.changeOf('complete', claim, own, stamp, { result }), effects };
     const outcome = await this.#endings.linked.commit(change, stamp, limits);
     if (outcome.kind === 'applied') this.#options.onCreated?.(spawnedIn(effects), stamp.now);
     return outcome;

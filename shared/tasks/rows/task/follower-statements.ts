@@ -20,7 +20,7 @@ import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, Follower, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
 import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
-import { optionAttributes } from './attributes.ts';
+import { andForget, optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf } from './place.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
@@ -82,11 +82,11 @@ export interface Ended {
 export function promoteFollower(
   table: string,
   claim: Claim,
-  { follower, how, error }: Ended & { readonly follower: Follower },
+  { follower, journal, how, error }: Ended & Pick<RunningTask, 'journal'> & { readonly follower: Follower },
   shards: number,
   { now, nonce, sequence }: Stamp & Partial<SequencedStamp>,
 ): Statement<'update'> {
-  const next = continueWith(claim, follower, shards, { now, nonce });
+  const next = continueWith({ ...claim, journal }, follower, shards, { now, nonce });
   return updateStatement('task.promote', {
     table,
     key: taskKey(claim.queue, claim.id),
@@ -125,7 +125,7 @@ export function promoteWaiting(
 }
 
 function continueWith(
-  former: Pick<Claim, 'queue' | 'id' | 'tenant' | 'links'>,
+  former: Pick<Claim, 'queue' | 'id' | 'tenant' | 'links'> & Pick<RunningTask, 'journal'>,
   follower: Follower,
   shards: number,
   { now, nonce }: Stamp,
@@ -146,7 +146,7 @@ function continueWith(
     set:
       `SET ${given.effect}, #state = :ready, #createdAt = :at, #createdBy = :createdBy, #attempts = :zero, ` +
       `#generation = if_not_exists(#generation, :zero) + :one, ${COUNT_WORK}`,
-    remove: `${dropped(work)}${FORGET}${andLeave(given)}`,
+    remove: `${dropped(work)}${FORGET}${andForget(former.journal)}${andLeave(given)}`,
     values: {
       ...given.values,
       ':ready': 'ready',

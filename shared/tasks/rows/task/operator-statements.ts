@@ -17,6 +17,7 @@ import { batchGetStatement, directoryStatement, updateStatement } from '../../..
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
+import { andForget } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
@@ -214,12 +215,12 @@ export function replaceTask(
   const work = workOf(task, stamp.nonce);
   const group = groupOf({ ...observed.links, concurrency: task.links?.concurrency });
   const given = asked(work, { ...observed, ...group }, shards, stamp);
-  const hasBegun = observed.attempts > 0 || observed.past.length > 0;
+  const hasBegun = observed.attempts > 0 || observed.past.length > 0 || observed.journal !== undefined;
   return updateStatement('task.replace', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${given.effect}${hasBegun ? `, ${COUNT_WORK}` : ''} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${andLeave(given)}`,
+    effect: `SET ${given.effect}${hasBegun ? `, ${COUNT_WORK}` : ''} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${andForget(observed.journal)}${andLeave(given)}`,
     values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce, ...(hasBegun && { ':one': 1 }) },
   });
 }
@@ -249,7 +250,7 @@ export function renewTask(
     guard: '#state = :observedState AND #nonce = :observedNonce',
     effect:
       `SET ${given.effect}, ${begin}${seat === undefined ? '' : SIT} ` +
-      `${dropped(work)}${FORGET}${andLeave(given)}${seat === undefined ? ', #line, #ticket' : ''}`,
+      `${dropped(work)}${FORGET}${andForget(observed.journal)}${andLeave(given)}${seat === undefined ? ', #line, #ticket' : ''}`,
     values: {
       ...given.values,
       ':observedState': observed.state,

@@ -4,6 +4,8 @@ import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { Follower, Payload } from '../../task/task.ts';
 import type {
+  JournalInRow,
+  Notify,
   Cancellation,
   PastAttempt,
   SlotOfTask,
@@ -73,6 +75,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     children: decodeChildren(row, queue),
     past: decodePast(row),
     follower: row.optional('follower', (attribute) => decodeFollower(row, attribute)),
+    ...(row.has('journal') && { journal: decodeJournal(row, 'journal') }),
   };
   row.ensureKey(['task', facts.queue, facts.id]);
   const state = row.oneOf('state', STATES);
@@ -119,10 +122,37 @@ function decodeError(row: ItemReader, attribute: string): TaskError {
   return { name, message, at };
 }
 
+/** Only what a picker and an answer need: the elements are read by the worker that claims the task. */
+function decodeJournal(row: ItemReader, attribute: string): JournalInRow {
+  const elements = row.list(attribute);
+  const isElement = (one: unknown): one is string | Uint8Array => typeof one === 'string' || one instanceof Uint8Array;
+  if (!elements.every(isElement)) throw row.corrupt(attribute, 'should be a list of texts or bytes');
+  const beats = row.optional('beats', (given) => row.map(given)) ?? {};
+  if (!Object.values(beats).every((at) => typeof at === 'number'))
+    throw row.corrupt('beats', 'should be a map of times');
+  return {
+    elements,
+    parts: row.optional('journalParts', (given) => row.count(given)) ?? 0,
+    life: row.optional('journalLife', (given) => row.count(given)) ?? 0,
+    open: row.optional('open', (given) => row.texts(given)) ?? NOTHING_OPEN,
+    beats: beats as Readonly<Record<string, number>>,
+  };
+}
+
+const NOTHING_OPEN: ReadonlySet<string> = new Set();
+
+function decodeNotify(row: ItemReader, attribute: string): Notify {
+  const { queue, id, openKey } = row.map(attribute);
+  if (typeof queue !== 'string' || typeof id !== 'string' || typeof openKey !== 'string')
+    throw row.corrupt(attribute, 'should hold a task and its operation');
+  return { queue, id, openKey };
+}
+
 function decodeLinks(row: ItemReader): TaskLinks | undefined {
-  if (!row.has('batch') && !row.has('key') && !row.has('ticket')) return undefined;
+  if (!row.has('batch') && !row.has('key') && !row.has('ticket') && !row.has('notify')) return undefined;
   return {
     batch: row.optional('batch', (attribute) => row.string(attribute)),
+    notify: row.optional('notify', (attribute) => decodeNotify(row, attribute)),
     concurrency: row.optional('key', (attribute) => decodeKeyLimit(row, attribute)),
     line: row.optional('ticket', (attribute) => ({ key: row.string('line'), ticket: row.count(attribute) })),
   };

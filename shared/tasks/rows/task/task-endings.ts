@@ -9,7 +9,7 @@ import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { ChildEnding } from '../../task/batch.ts';
 import type { SequencedStamp, Settled } from '../../task/task-store.ts';
-import type { Cancellation, Claim, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import type { Cancellation, Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import type { Change, Linked } from './dependent-rows.ts';
 import { DependentRows, followerIn } from './dependent-rows.ts';
@@ -44,7 +44,9 @@ type Verb = keyof typeof ENDINGS;
 
 interface EndOptions extends Pick<Change, 'early'> {
   readonly limits?: WriteLimits | undefined;
-  /** Kept in the past of a task that continues with a follower. */
+  /** Of a done task, for a durable task that waits for it. */
+  readonly result?: Json | undefined;
+  /** The same of a dead one. Also kept in the past of a task that continues with a follower. */
   readonly error?: TaskError | undefined;
 }
 
@@ -68,15 +70,15 @@ export class TaskEndings {
     task: Linked,
     own: Statement<'update'>,
     stamp: Stamp,
-    { limits, early, error }: EndOptions = {},
+    { limits, early, ...outcome }: EndOptions = {},
   ): Promise<Settled> {
-    const change = { ...this.changeOf(verb, task, own, stamp, error), early };
+    const change = { ...this.changeOf(verb, task, own, stamp, outcome), early };
     if (task.links !== undefined) return this.linked.settle(change, stamp, limits);
     const result = await this.#sender.write(own, stamp.nonce, limits);
     if (result.kind === 'applied') return { kind: 'applied', row: result.item && decodeTask(result.item) };
     const refused = outcomeOf(result, decodeTask, decodeTask);
-    const follower = followerIn(change, refused);
-    return follower === undefined ? refused : this.linked.settle(change, stamp, limits, follower);
+    const followed = followerIn(change, refused);
+    return followed === undefined ? refused : this.linked.settle(change, stamp, limits, followed);
   }
 
   changeOf(
@@ -84,16 +86,18 @@ export class TaskEndings {
     task: Linked,
     own: Statement<'update'>,
     stamp: Stamp & Partial<SequencedStamp>,
-    error?: TaskError,
+    outcome: Change['outcome'] = {},
   ): Change {
     const { to, of, how }: Ending = ENDINGS[verb];
     if (of === 'nobody' || how === undefined) return { task, own, from: 'ready', to };
     const claim = task as Claim;
+    const { error } = outcome;
     return {
       task,
       own,
       to,
-      promote: (follower) => promoteFollower(this.#table, claim, { how, error, follower }, this.#shards, stamp),
+      outcome,
+      promote: (followed) => promoteFollower(this.#table, claim, { how, error, ...followed }, this.#shards, stamp),
     };
   }
 

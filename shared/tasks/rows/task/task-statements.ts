@@ -40,7 +40,7 @@
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, bury |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, bury, cancel |
  *
- * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower, `commit-statements.ts` its commits.
+ * Beside it: `operator-statements.ts`, `follower-statements.ts`, `commit-statements.ts`; of durable tasks `journal-statements.ts`.
  */
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
@@ -71,9 +71,9 @@ export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
 /** Effect of every operation that ends a task: it leaves the index, and its row stays until its retention period is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
-const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
+export const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
 export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
-const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
+export const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: the row is absent.
@@ -89,7 +89,7 @@ export function enqueueTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'put'> {
-  const { queue, id, name, priority, links, tenant, schedule, children } = task;
+  const { queue, id, name, priority, links: { batch, notify } = {}, tenant, schedule, children } = task;
   const createdBy = task.hasGeneratedId === true ? undefined : createdByOf(nonce);
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
@@ -106,7 +106,7 @@ export function enqueueTask(
     nonce,
     ...placeOf(task, { now, shards }, seat),
     ...defined(optionAttributes(task, nonce, { isApart: false })),
-    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),
+    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
     ...(children && childrenAttributes(queue, children)),
   });
@@ -386,7 +386,7 @@ export function mineValues(claim: Claim): UpdateParts['values'] {
   return { ':running': 'running', ':counter': claim.leaseCounter, ':session': claim.session };
 }
 
-function deathValues({ queue, id }: { readonly queue: string; readonly id: string }, error: TaskError, stamp: Stamp) {
+export function deathValues({ queue, id }: TaskKey, error: TaskError, stamp: Stamp): UpdateParts['values'] {
   return {
     ...finishValues('dead', stamp),
     ':error': { ...error },

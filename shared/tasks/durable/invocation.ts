@@ -1,0 +1,243 @@
+/**
+ * One invocation of a durable task's code: the SDK runs it, and this is the backend that it talks to.
+ *
+ * Errors of the backend reach the SDK in one of two scopes. INVOCATION ends this invocation, and the SDK rethrows it: the claim then ends
+ * as any other claim whose code threw. EXECUTION makes the execution fail, because trying again would not help.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type {
+  DurableExecutionClient,
+  DurableExecutionInvocationOutput,
+  DurableInstrumentationPlugin,
+  DurableLambdaHandler,
+  OperationUpdate,
+  WireOperation,
+} from '@aws/durable-execution-sdk-js';
+import { DurableExecutionClientError } from '@aws/durable-execution-sdk-js';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import type { ClaimHolder } from '../run/claim-holder.ts';
+import { sendWithin } from '../tracing/tracing.ts';
+import type { TaskContext } from '../task/context.ts';
+import type { Effect, UserWrite } from '../task/task-store.ts';
+import type { Asked } from './asked-entries.ts';
+import { JournalLimitError } from './asked-entries.ts';
+import { childOf } from './child-task.ts';
+import type { Journal } from './journal.ts';
+import { lambdaContextOf } from './lambda-context.ts';
+import type { OperationState } from './operations.ts';
+import { entryOf, wireOf } from './wire.ts';
+
+export interface InvocationPorts {
+  readonly journal: Journal;
+  readonly holder: ClaimHolder;
+  readonly task: TaskContext;
+  readonly input: unknown;
+  /** Whether each start is recorded before the code goes on. */
+  readonly recordsStarts: boolean;
+  /** The task that an invoked function is. */
+  readonly taskNameOf: (functionName: string) => string;
+  /** Makes the handler. */
+  readonly handler: (client: DurableExecutionClient, hooks: DurableInstrumentationPlugin) => DurableLambdaHandler;
+  /** When the execution has taken too long. */
+  readonly deadlineAt: number;
+}
+
+/** The execution has taken longer than its `executionTimeout`. */
+export class ExecutionTimedOut extends Error {}
+/** The handler answered something else than a durable function does. */
+export class NotDurable extends Error {}
+
+/** The writes that the code of a step has asked for. */
+const step = new AsyncLocalStorage<UserWrite[]>();
+
+/**
+ * Inside a step: applies these writes to your own tables in the transaction that records the step's result. If a condition of one is
+ * false, nothing is recorded, and the step runs again after the task's backoff.
+ * @throws ConfigurationError outside of a step
+ */
+export function withStep(...writes: readonly UserWrite[]): void {
+  const asked = step.getStore();
+  if (asked === undefined)
+    throw new ConfigurationError(
+      'withStep was called outside of the code of a step: call it in the function of ctx.step',
+    );
+  asked.push(...writes);
+}
+
+export async function invoke(ports: InvocationPorts): Promise<DurableExecutionInvocationOutput> {
+  return new Invocation(ports).run();
+}
+
+/** On a clock of tests, the SDK is told that each wait is over after this time: longer than it takes to suspend. */
+const SOON_MS = 50;
+/** Polls in a row after which no code of a step runs that could go on. */
+const IDLE_POLLS = 2;
+
+class Invocation {
+  readonly #ports: InvocationPorts;
+  /** Starts of each step that a hook has told of, less those that the SDK has asked to record. */
+  readonly #told = new Map<string, number>();
+  readonly #writes = new Map<string, readonly UserWrite[]>();
+  #executing = 0;
+  #polls = 0;
+  /** Why the backend ended the invocation. */
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(ports: InvocationPorts) {
+    this.#ports = ports;
+  }
+
+  async run(): Promise<DurableExecutionInvocationOutput> {
+    const { journal, holder, task, handler } = this.#ports;
+    const { queue, id, createdAt, leaseCounter } = holder.task;
+    const updated = journal.takeUpdated();
+    const operations = journal.operations.visible().map((state) => this.#wire(state));
+    const event = {
+      DurableExecutionArn: ['leasehold', queue, id, createdAt].map(encodeURIComponent).join(':'),
+      CheckpointToken: this.#token,
+      ...(operations.length === 0 ? {} : { UpdatedOperationIds: [...updated] }),
+      InitialExecutionState: { Operations: [this.#execution(), ...operations] },
+    };
+    const remainingMs = holder.passTime === undefined ? () => task.remainingMs() : () => Infinity;
+    const context = lambdaContextOf(holder.task, `${id}/${leaseCounter}`, remainingMs);
+    let output: unknown;
+    try {
+      output = await handler(this.#client, this.#hooks)(event, context);
+    } catch (error) {
+      throw this.#failure === undefined ? error : this.#failure.error;
+    }
+    if (!isOutput(output)) throw new NotDurable();
+    return output;
+  }
+
+  /** The SDK sends it back, and the row judges a write anyway. */
+  get #token(): string {
+    return String(this.#ports.holder.task.leaseCounter);
+  }
+
+  #execution(): WireOperation {
+    const { holder, input } = this.#ports;
+    return {
+      Id: 'execution',
+      Type: 'EXECUTION',
+      Status: 'STARTED',
+      StartTimestamp: new Date(holder.task.createdAt),
+      ExecutionDetails: { InputPayload: JSON.stringify(input ?? null) },
+    };
+  }
+
+  readonly #client: DurableExecutionClient = {
+    checkpoint: async ({ Updates = [] }) => {
+      try {
+        const changed = await this.#checkpoint(Updates);
+        const Operations = changed.map((state) => this.#wire(state));
+        return { CheckpointToken: this.#token, NewExecutionState: { Operations } };
+      } catch (error) {
+        const isFinal = error instanceof JournalLimitError || error instanceof ConfigurationError;
+        if (!isFinal) this.#failure = { error };
+        throw new DurableExecutionClientError(messageOf(error), {
+          scope: isFinal ? 'EXECUTION' : 'INVOCATION',
+          cause: error,
+        });
+      }
+    },
+    // The event has all of it.
+    getExecutionState: () => Promise.resolve({ Operations: [], NextMarker: undefined }),
+  };
+
+  async #checkpoint(updates: readonly OperationUpdate[]): Promise<readonly OperationState[]> {
+    const { journal, holder, task, deadlineAt } = this.#ports;
+    if (journal.now >= deadlineAt) throw new ExecutionTimedOut();
+    // What has ended is still recorded; nothing more begins.
+    if (updates.every(({ Action }) => Action === 'START')) task.signal.throwIfAborted();
+    this.#polls = updates.length === 0 ? this.#polls + 1 : 0;
+    if (updates.length === 0) {
+      // A branch that was given up keeps the SDK from suspending. On a clock of tests, time passes for it here.
+      if (this.#executing === 0 && this.#polls >= IDLE_POLLS && journal.msToWake() < Infinity)
+        await holder.passTime?.(journal.msToWake());
+      return journal.poll();
+    }
+    // Each is asked, because the answer counts.
+    const isSoft = updates.map((update) => this.#isSoft(update)).every(Boolean);
+    const asked = await Promise.all(updates.map((update) => this.#askedOf(update)));
+    const hasEffects = asked.some(({ effects }) => effects.length > 0);
+    return isSoft && !hasEffects ? journal.soften(asked.map(({ entry }) => entry)) : journal.record(asked);
+  }
+
+  /** Whether the SDK does not wait for the record of this change. */
+  #isSoft({ Type, Action, Id = '' }: OperationUpdate): boolean {
+    if (this.#ports.recordsStarts) return false;
+    if (Type === 'CONTEXT') return true;
+    if (Action !== 'START') return false;
+    return Type === 'WAIT' || (Type === 'STEP' && this.#tell(Id, -1) >= 0);
+  }
+
+  #tell(id: string, by: number): number {
+    const count = (this.#told.get(id) ?? 0) + by;
+    this.#told.set(id, count);
+    return count;
+  }
+
+  async #askedOf(update: OperationUpdate): Promise<Asked> {
+    const { journal, holder } = this.#ports;
+    const { leaseCounter } = holder.task;
+    const entry = entryOf(update, journal.now, {
+      secret: () => holder.runtime.ids.unique(),
+      child: () => leaseCounter.toString(36),
+    });
+    const { a, y, i = '' } = entry;
+    if (a === 'start' && y === 'CHAINED_INVOKE') {
+      const f = this.#ports.taskNameOf(update.ChainedInvokeOptions?.FunctionName ?? '');
+      return { entry: { ...entry, f }, effects: [{ spawn: await childOf(update, { ...entry, f }, holder) }] };
+    }
+    const effects: readonly Effect[] = a === 'succeed' ? (this.#writes.get(i) ?? []) : [];
+    if (y === 'STEP' && a !== 'start') this.#writes.delete(i);
+    return { entry, effects };
+  }
+
+  readonly #hooks: DurableInstrumentationPlugin = {
+    onOperationStart: ({ id, type }) => {
+      if (type === 'STEP') this.#tell(id, 1);
+      return Promise.resolve();
+    },
+    wrapOperationAttemptFn: ({ id, name }, code) => this.#attempt(id, name ?? id, code),
+  };
+
+  /** Runs the code of a step within its span. */
+  async #attempt(id: string, name: string, code: () => unknown): Promise<unknown> {
+    const { task, trace, runtime } = this.#ports.holder;
+    const asked: UserWrite[] = [];
+    this.#writes.set(id, asked);
+    this.#executing++;
+    try {
+      const span = trace?.spans.step(name, task, { at: runtime.clock.now(), within: trace.attempt });
+      return await sendWithin(span, runtime.clock, async () => step.run(asked, code));
+    } finally {
+      this.#executing--;
+    }
+  }
+
+  #wire(state: OperationState): WireOperation {
+    const { holder, journal } = this.#ports;
+    const operation = wireOf(holder.task, state);
+    return holder.passTime === undefined ? operation : soon(operation, journal.now);
+  }
+}
+
+/** The SDK waits by the real clock. What it finds when the wait is over is decided by the journal. */
+function soon(operation: WireOperation, now: number): WireOperation {
+  const at = (date: Date | string | undefined): Date | undefined =>
+    date === undefined ? undefined : new Date(systemClock.now() + Math.min(SOON_MS, new Date(date).getTime() - now));
+  const { StepDetails, WaitDetails } = operation;
+  return {
+    ...operation,
+    ...(StepDetails && { StepDetails: { ...StepDetails, NextAttemptTimestamp: at(StepDetails.NextAttemptTimestamp) } }),
+    ...(WaitDetails && { WaitDetails: { ScheduledEndTimestamp: at(WaitDetails.ScheduledEndTimestamp) } }),
+  };
+}
+
+function isOutput(output: unknown): output is DurableExecutionInvocationOutput {
+  if (typeof output !== 'object' || output === null) return false;
+  return ['SUCCEEDED', 'FAILED', 'PENDING'].includes(String((output as { readonly Status?: unknown }).Status));
+}

@@ -1,0 +1,68 @@
+/** The writes of the holder of a durable task. */
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import type { Effect, EffectReason, SequencedStamp, Settled } from '../task/task-store.ts';
+import type { Claim, Json, TaskError, TaskRecord } from '../task/task.ts';
+import type { PackedElement } from './packed.ts';
+
+/** The row's part of a journal, by a writer that has folded all of it. */
+export interface JournalTail {
+  readonly elements: readonly PackedElement[];
+  /** Number of the row's elements that the writer has folded. */
+  readonly seen: number;
+}
+
+export interface CheckpointWrite extends JournalTail {
+  /** Elements that leave the row, as one text for each new part. */
+  readonly newParts: readonly string[];
+  /** Parts before this write, and the life that they belong to. */
+  readonly parts: number;
+  readonly life: number;
+  /** Until when the new parts are needed. */
+  readonly keptUntil: number;
+  /** Operations that wait for something from outside from now on, or no longer. Not both in one write. */
+  readonly opened: readonly string[];
+  readonly closed: readonly string[];
+  /** Whether the row needs its map of heartbeats. */
+  readonly hasBeats: boolean;
+  readonly effects: readonly Effect[];
+}
+
+/** `canceled`: an effect was refused. */
+export type CheckpointOutcome =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly current: TaskRecord | undefined }
+  | { readonly kind: 'canceled'; readonly reasons: readonly EffectReason[] };
+
+export interface JournalEnd {
+  readonly result?: Json | undefined;
+  /** Present: the task is dead. */
+  readonly error?: TaskError | undefined;
+}
+
+export interface JournalStore {
+  /** Replaces the row's part of the journal. One transaction moves older elements to their own rows, and applies the effects. */
+  checkpoint(
+    claim: Claim,
+    write: CheckpointWrite,
+    stamp: SequencedStamp,
+    limits?: WriteLimits,
+  ): Promise<CheckpointOutcome>;
+  /** Gives the task back until `readyAt`, or until something arrives. Refused if something has arrived that the caller has not seen. */
+  suspend(
+    claim: Claim,
+    write: JournalTail & { readonly readyAt: number },
+    stamp: SequencedStamp,
+    limits?: WriteLimits,
+  ): Promise<Settled>;
+  /** Ends the task, with the last elements of its journal. */
+  end(
+    claim: Claim,
+    elements: readonly string[],
+    end: JournalEnd,
+    stamp: SequencedStamp,
+    limits?: WriteLimits,
+  ): Promise<Settled>;
+}
+
+/** Makes the store of journals beside a store of tasks. */
+export type OpenJournals = (tasks: { readonly parts: unknown }) => JournalStore;

@@ -1,0 +1,67 @@
+/** What the other side of a durable task needs of its journal: answers and heartbeats, and what a reader finds in rows of their own. */
+import { StoreUnavailableError } from '../../../core/errors.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { splitKey } from '../../../dynamo/engine/keys.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+import type { TaskStore } from '../../task/task-store.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
+import { arrive, beat, pageOfArrivals, pageOfParts, putArrival } from './arrival-statements.ts';
+
+export type ArrivalStore = Pick<TaskStore, 'arrive' | 'beat' | 'journalParts' | 'arrivals'>;
+
+export function createArrivalStore(sender: Sender, { table, shards }: TaskStoreOptions): ArrivalStore {
+  const rowsOf = async (page: (after: unknown) => Statement<'query'>): Promise<readonly DynamoItem[]> => {
+    const rows: DynamoItem[] = [];
+    let after: unknown;
+    do {
+      const { Items = [], LastEvaluatedKey } = await sender.read(page(after));
+      rows.push(...Items);
+      after = LastEvaluatedKey;
+    } while (after !== undefined);
+    return rows;
+  };
+  return {
+    async arrive(task, arrival, stamp) {
+      const own = arrive(table, task, arrival, shards, stamp);
+      const row = putArrival(table, task, arrival, stamp.now);
+      const isApart = arrival.content !== undefined;
+      const result = isApart
+        ? await sender.transact(together(own, [actionOf(row)], stamp.nonce), stamp.nonce)
+        : await sender.write(own, stamp.nonce);
+      if (result.kind !== 'applied') return { kind: 'refused', earlierAttempt: result.earlierAttempt };
+      // Without this row, the next tick starts the worker.
+      if (!isApart && task.state === 'ready') await sender.write(row, stamp.nonce).catch(ignoreOutage);
+      return { kind: 'applied' };
+    },
+
+    beat: async (key, callback, now) => (await sender.write(beat(table, key, callback, now), '')).kind,
+
+    async journalParts(task) {
+      const { journal } = task;
+      if (journal === undefined || journal.parts === 0) return [];
+      const rows = await rowsOf((after) => pageOfParts(table, task, journal, after));
+      return rows.map((row) => new ItemReader(row).text('text', JOURNAL_TEXT_LIMIT_BYTES));
+    },
+
+    async arrivals(task) {
+      const rows = (await rowsOf((after) => pageOfArrivals(table, task, after))).map((row) => new ItemReader(row));
+      const withText = rows.filter((row) => row.has('text'));
+      return new Map(withText.map((row) => [openKeyIn(row), row.text('text', JOURNAL_TEXT_LIMIT_BYTES)]));
+    },
+  };
+}
+
+/** A part has 300 KB of elements, each of which is JSON in JSON. */
+const JOURNAL_TEXT_LIMIT_BYTES = 4 * 1_024 * 1_024;
+
+function openKeyIn(row: ItemReader): string {
+  const [, openKey = ''] = splitKey(row.string('sk'));
+  return openKey;
+}
+
+function ignoreOutage(error: unknown): void {
+  if (!(error instanceof StoreUnavailableError)) throw error;
+}

@@ -1,0 +1,178 @@
+/**
+ * The task row, continued: the journal of a durable task. A task that is not durable has none of these attributes.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | journal | L of S or B | the newest elements, in order: first what its holder has written or folded, deflated; then arrivals | checkpoint, spill, suspend, arrive, end |
+ * | journalParts | N | rows with the older elements; absent: none | spill |
+ * | journalLife | N | lease counter of the claim that wrote the first of these rows, part of their keys | spill |
+ * | open | SS | operations that wait for something from outside, each with a secret or a number; absent: none | checkpoint, spill, arrive |
+ * | beats | M of N, epoch ms | last heartbeats of callbacks, by operation | checkpoint, spill, beat |
+ * | notify | M: queue, id, openKey | of a child: the durable task that waits for its end | enqueue |
+ *
+ * A row `journal#<queue>#<task id>`, `part#<life>#<n>` never changes:
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | v | N | schema version | spill |
+ * | text | S or B, JSON | elements that have left the task's row | spill |
+ * | ttl | N, epoch s | as long as the execution may take, and be retried. A removal at its end would cost a unit for each KB, and the history | spill |
+ *
+ * *Seen* is the number of the row's elements that the writer has folded. Each writer other than the holder adds an element, so
+ * `size(#journal)` shows whether the holder would overlook one. All of the first five are removed when the task gets other work.
+ */
+import { defined } from '../../../core/defined.ts';
+import { journalKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
+import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
+import { storedText } from '../../../dynamo/engine/stored-json.ts';
+import type { CheckpointWrite, JournalTail } from '../../durable/journal-store.ts';
+import type { SequencedStamp } from '../../task/task-store.ts';
+import type { Claim, TaskError, TaskKey } from '../../task/task.ts';
+import { APPEND } from './arrival-statements.ts';
+import { andLeave, moveInTime } from './place.ts';
+import {
+  FINISH,
+  HAS_NO_FOLLOWER,
+  IS_MINE,
+  LEAVE_CLAIM,
+  LEAVE_INDEX,
+  LEAVE_READY,
+  LIST_AS_DEAD,
+  deathValues,
+  finishValues,
+  mineValues,
+} from './task-statements.ts';
+
+/**
+ * Guard: mine, and later than the last write of this claim; and nothing is in the row that the writer has not seen.
+ * Effect: the row has this part of the journal, and waits for the operations that it opens.
+ *   `task.spill`: the elements leave the row. The same transaction puts them into rows of their own.
+ * Outcomes: refused = taken over, or something has arrived: read the row that refused.
+ */
+export function writeJournal(
+  table: string,
+  claim: Claim,
+  { elements, seen, newParts, parts, life, opened, closed, hasBeats }: CheckpointWrite,
+  { nonce, sequence }: SequencedStamp,
+): Statement<'update'> {
+  const spills = newParts.length > 0;
+  const moved = spills ? ', #journalParts = :parts, #journalLife = :life' : '';
+  const beats = hasBeats ? ', #beats = if_not_exists(#beats, :noBeats)' : '';
+  const open = `${opened.length === 0 ? '' : ' ADD #open :opened'}${closed.length === 0 ? '' : ' DELETE #open :closed'}`;
+  return updateStatement(spills ? 'task.spill' : 'task.checkpoint', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND #sequence < :sequence AND ${hasSeen(seen)}`,
+    effect: `SET #journal = :elements, #sequence = :sequence, #nonce = :nonce${moved}${beats}${open}`,
+    omitsNewRow: true,
+    values: {
+      ...mineValues(claim),
+      ':seen': seen,
+      ':elements': [...elements],
+      ':sequence': sequence,
+      ':nonce': nonce,
+      ...(spills ? { ':parts': parts + newParts.length, ':life': life } : {}),
+      ...(hasBeats ? { ':noBeats': {} } : {}),
+      ...(opened.length === 0 ? {} : { ':opened': new Set(opened) }),
+      ...(closed.length === 0 ? {} : { ':closed': new Set(closed) }),
+    },
+  });
+}
+
+/** Unguarded, because the guard of the transaction that names it decides. */
+export function putJournalPart(
+  table: string,
+  { queue, id }: TaskKey,
+  at: { readonly life: number; readonly part: number },
+  text: string,
+  keptUntil: number,
+): Statement<'put'> {
+  const ttl = ttlEpochSeconds(keptUntil, RETENTION_DAYS.task);
+  const Item = { ...journalKey(queue, id, at), v: SCHEMA_VERSION, text: storedText(text), ttl };
+  return { verb: 'journal.put', kind: 'put', input: { TableName: table, Item, ReturnConsumedCapacity: 'TOTAL' } };
+}
+
+/**
+ * Guard: mine; no request to cancel it, which nobody would see for as long as it waits; and nothing is in the row that the writer has not
+ *   seen.
+ * Effect: ready at readyAt, or never by time; the attempt refunded. It leaves no past attempt: the journal has it.
+ * Outcomes: refused = taken over, cancelled, or something has arrived: go on with it.
+ */
+export function suspendTask(
+  table: string,
+  claim: Claim,
+  { elements, seen, readyAt }: JournalTail & { readonly readyAt: number },
+  shards: number,
+  { now, nonce, sequence }: SequencedStamp,
+): Statement<'update'> {
+  const later = moveInTime(claim, { readyAt, now, shards });
+  return updateStatement('task.suspend', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard:
+      `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND attribute_not_exists(#cancellation) ` +
+      `AND #sequence < :sequence AND ${hasSeen(seen)}`,
+    effect:
+      `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #journal = :elements, #nonce = :nonce ` +
+      `${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(later)}`,
+    omitsNewRow: true,
+    values: {
+      ...mineValues(claim),
+      ...later.values,
+      ':seen': seen,
+      ':ready': 'ready',
+      ':one': 1,
+      ':elements': [...elements],
+      ':nonce': nonce,
+      ':sequence': sequence,
+    },
+  });
+}
+
+/**
+ * Guard: mine, and later than the last write of this claim.
+ * Effect: done, with its result, or dead, with its error; with the last elements of the journal. A dead task still knows what it waits
+ *   for, because an operator may retry it.
+ * Outcomes: refused = taken over.
+ */
+export function endDurable(
+  table: string,
+  claim: Claim,
+  elements: readonly string[],
+  { result, error }: { readonly result?: StoredText | undefined; readonly error?: TaskError | undefined },
+  stamp: SequencedStamp,
+): Statement<'update'> {
+  const isDead = error !== undefined;
+  const values: Values = {
+    ...mineValues(claim),
+    ...finishValues(isDead ? 'dead' : 'done', stamp),
+    ':elements': [...elements],
+    ':none': [],
+    ':sequence': stamp.sequence,
+  };
+  const parts = {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
+    omitsNewRow: true,
+  };
+  if (!isDead)
+    return updateStatement('task.complete', {
+      ...parts,
+      effect: `${FINISH}, ${APPEND}${result === undefined ? '' : ', #result = :result'} ${LEAVE_INDEX}, #open`,
+      values: { ...values, ...defined({ ':result': result }) },
+    });
+  return updateStatement('task.discard', {
+    ...parts,
+    effect: `${FINISH}, ${APPEND}, #lastError = :error, ${LIST_AS_DEAD} ${LEAVE_READY}`,
+    values: { ...values, ...deathValues(claim, error, stamp) },
+  });
+}
+
+/** Without a journal, there is nothing to count: an arrival needs an operation that waits, and so a first write of the holder. */
+function hasSeen(seen: number): string {
+  return seen === 0 ? '(attribute_not_exists(#journal) OR size(#journal) = :seen)' : 'size(#journal) = :seen';
+}

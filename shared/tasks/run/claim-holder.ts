@@ -1,0 +1,50 @@
+/** The claim behind a task's context, for durable tasks, which write more than the context's verbs do. */
+import type { WriteLimits } from '../../core/lease/outcome.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { TaskContext, TaskLog } from '../task/context.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import type { NewTask, TaskStore } from '../task/task-store.ts';
+import type { RunningTask } from '../task/task.ts';
+import type { Settlement } from './settle.ts';
+import type { AttemptTrace } from './traced.ts';
+
+/**
+ * Sends one operation of the claim at a time, while the session is trusted, until the outcome is known.
+ * An operation with a settlement is the last one.
+ */
+export type SendVerb = (
+  settlement: Settlement | undefined,
+  send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
+  /** Name of its span. Default: derived from the settlement. */
+  name?: string,
+) => Promise<void>;
+
+export interface ClaimHolder {
+  readonly task: RunningTask;
+  readonly tasks: TaskStore;
+  readonly runtime: Runtime;
+  readonly payloads?: PayloadStore | undefined;
+  readonly log: TaskLog;
+  readonly trace?: AttemptTrace | undefined;
+  readonly verb: SendVerb;
+  /** Called when an operation of this claim has added tasks to the queue. */
+  readonly onFollowers: (followers: readonly NewTask[]) => void;
+  /** Called when the operation that ended the claim has started its follower. */
+  readonly onFollowed: () => void;
+  /** Called when the attempt has saved new progress. */
+  readonly onProgress: () => void;
+  /** On a clock of tests: lets time pass. Absent: it passes by itself. */
+  readonly passTime?: ((ms: number) => Promise<void>) | undefined;
+}
+
+const HOLDER = Symbol('leasehold.holder');
+
+export function withHolder(context: TaskContext, holder: ClaimHolder): TaskContext {
+  return Object.assign(context, { [HOLDER]: holder });
+}
+
+/** @param context as task code gets it; middleware may have copied it */
+export function holderOf(context: TaskContext): ClaimHolder {
+  return (context as TaskContext & { readonly [HOLDER]: ClaimHolder })[HOLDER];
+}
