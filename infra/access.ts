@@ -48,6 +48,10 @@ const keyRows = (queue: string): string => `key#${queue}#*`;
 const payloadRows = (queue: string): string => `payload#${queue}#*`;
 /** The stacks of failed attempts. */
 const failureRows = (queue: string): string => `failure#${queue}#*`;
+/** Older parts of the journals of durable tasks. */
+const journalRows = (queue: string): string => `journal#${queue}#*`;
+/** What has arrived from outside for durable tasks. */
+const arrivalRows = (queue: string): string => `arrival#${queue}#*`;
 /** The turn of a key's ordered tasks. */
 const lineRows = (queue: string): string => `line#${queue}#*`;
 const slotRows = (schedule: string): string => `slot#${schedule}#*`;
@@ -127,6 +131,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: HINT_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [groupEntries(queue)] },
+    { on: 'table', actions: ['Query', 'PutItem'], keys: [journalRows(queue), arrivalRows(queue)] },
   ];
 }
 
@@ -169,6 +174,30 @@ export function enqueueAccess(queue: string): AccessRule[] {
  */
 export function replaceAccess(queue: string): AccessRule[] {
   return [...enqueueAccess(queue), { on: 'table', actions: ['UpdateItem'], keys: [taskRows(queue)] }];
+}
+
+/**
+ * What an answer mentions in the row of a durable task: its journal, and when it is due. Its input, its result and its holder stay. IAM does
+ * not tell an attribute in a condition from one that is written, so the state is in the list.
+ */
+const ANSWER_ATTRIBUTES = [
+  ...['pk', 'sk', 'state', 'nonce', 'journal', 'open', 'beats'],
+  ...['readyKey', 'readyAt', 'directoryKey', 'directoryName'],
+];
+
+/** Who answers callbacks of durable tasks: reads a task, and notes the answer. */
+export function callbackAccess(queue: string): AccessRule[] {
+  return [
+    { on: 'table', actions: ['GetItem'], keys: [taskRows(queue)] },
+    {
+      on: 'table',
+      actions: ['UpdateItem'],
+      keys: [taskRows(queue)],
+      attributes: ANSWER_ATTRIBUTES,
+      returnsNothing: true,
+    },
+    { on: 'table', actions: ['PutItem'], keys: [arrivalRows(queue)], returnsNothing: true },
+  ];
 }
 
 /** All attributes but the keys of the ready index, which would put a coordination row among the tasks that may be due. */
@@ -221,7 +250,7 @@ export function observeAccess(queue: string): AccessRule[] {
         PERMITS,
       ],
     },
-    { on: 'table', actions: ['Query'], keys: [AUDIT_ROWS] },
+    { on: 'table', actions: ['Query'], keys: [AUDIT_ROWS, journalRows(queue), arrivalRows(queue)] },
     MEMBERS,
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
     {
@@ -244,7 +273,7 @@ export function operateAccess(queue: string): AccessRule[] {
       actions: ['UpdateItem', 'ConditionCheckItem'],
       keys: [...[taskRows(queue), batchRows(queue), keyRows(queue), queueRow(queue)], ...COORDINATION_ROWS, PERMITS],
     },
-    { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [taskRows(queue), arrivalRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS], attributes: ACT_ATTRIBUTES },

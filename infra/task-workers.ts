@@ -17,7 +17,14 @@ import { Construct } from 'constructs';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { ConfigurationError, shown } from '../shared/core/errors.ts';
 import { validOptions } from '../shared/core/validate/options.ts';
-import { enqueueAccess, observeAccess, operateAccess, replaceAccess, scheduleAccess } from './access.ts';
+import {
+  callbackAccess,
+  enqueueAccess,
+  observeAccess,
+  operateAccess,
+  replaceAccess,
+  scheduleAccess,
+} from './access.ts';
 import { Alarms } from './alarms.ts';
 import { TableDashboard } from './dashboard.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -188,6 +195,11 @@ export class TaskWorkers extends Construct implements IGrantable {
   /** Grants `grantEnqueue`, and permission to replace the work of existing tasks: `onDuplicate: 'replace'` and `'debounce'`. */
   grantReplace(grantee: IGrantable): Grant {
     return this.table.grant(grantee, replaceAccess(this.queue));
+  }
+
+  /** Grants permission to answer callbacks of durable tasks of this queue, with `tasks.callbacks`. It includes reading its tasks. */
+  grantCallbacks(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, callbackAccess(this.queue));
   }
 
   /**

@@ -178,8 +178,12 @@ export function wakeSettings(settings: WorkerSettings, workerFunction: string): 
   return { queue, workerFunction, ...withoutDefaults(numbers) };
 }
 
-/** Only insertions. The worker that had a task already knows that it has become ready again. */
+/**
+ * Only insertions, of tasks and of what arrives for a durable task. The worker that had a task already knows that it has become ready
+ * again.
+ */
 function insertedTasks(queues: readonly string[]): string {
-  const keys = { pk: { S: queues.map((queue) => ({ prefix: `task#${queue}#` })) } };
+  const kinds = ['task', 'arrival'];
+  const keys = { pk: { S: queues.flatMap((queue) => kinds.map((kind) => ({ prefix: `${kind}#${queue}#` }))) } };
   return JSON.stringify({ eventName: ['INSERT'], dynamodb: { Keys: keys } });
 }

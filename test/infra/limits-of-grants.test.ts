@@ -46,6 +46,7 @@ const { stack, workers } = synthesize();
 const roles = {
   grantEnqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
   grantSchedule: newRole('schedule', (role) => workers.grantSchedule(role)),
+  grantCallbacks: newRole('callbacks', (role) => workers.grantCallbacks(role)),
   grantReplace: newRole('replace', (role) => workers.grantReplace(role)),
   grantCoordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   grantObserve: newRole('observe', (role) => workers.grantObserve(role)),

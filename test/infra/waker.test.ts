@@ -15,7 +15,11 @@ describe('waking on enqueue', () => {
   const keysOf = (...queues: string[]): string =>
     JSON.stringify({
       eventName: ['INSERT'],
-      dynamodb: { Keys: { pk: { S: queues.map((queue) => ({ prefix: `task#${queue}#` })) } } },
+      dynamodb: {
+        Keys: {
+          pk: { S: queues.flatMap((queue) => [{ prefix: `task#${queue}#` }, { prefix: `arrival#${queue}#` }]) },
+        },
+      },
     });
 
   test('creates neither stream nor function if it is off', () => {
