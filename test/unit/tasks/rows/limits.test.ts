@@ -110,6 +110,7 @@ const WITHOUT_LIMITS = {
   tasks: [
     ...['enqueue', 'get', 'replace', 'follow', 'renew', 'page', 'pageOfGroups', 'getKeys', 'getTurns', 'getMany'],
     ...['enqueueWrites', 'createBatch', 'getBatch', 'getFailure', 'bury', 'cancel', 'expire'],
+    ...['arrive', 'beat', 'arrivals', 'journalParts'],
   ],
   queues: ['get', 'glance', 'change', 'noteUse', 'noteStarts'],
 };
