@@ -52,6 +52,8 @@ export const ENV = {
   schedules: 'LEASEHOLD_SCHEDULES',
   /** Whether a worker that nears its deadline with tasks left starts its successor. */
   continuation: 'LEASEHOLD_CONTINUATION',
+  /** Whether a worker logs each attempt that ends. */
+  logEnds: 'LEASEHOLD_LOG_ENDS',
   /** How attempt spans relate to the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
   /** Names of tasks with their own time metrics: a list, as JSON. */
@@ -127,6 +129,8 @@ export interface WorkEnv extends QueueEnv {
   readonly lingerMs: number;
   /** Whether a worker that must end while tasks are left starts its successor. */
   readonly continuation: boolean;
+  /** Whether each attempt that ends is a line of the log. */
+  readonly logEnds: boolean;
   readonly attemptSpans: AttemptSpans;
   /** Longest task time that is measured, because plans do not use longer times. */
   readonly startWithinMs: number;
@@ -202,6 +206,7 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     deadlineMarginMs: numberOf(env, 'deadlineMarginMs'),
     lingerMs: numberOf(env, 'lingerMs'),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
+    logEnds: wholeNumber(env, ENV.logEnds, { min: 0, max: 1, default: 0 }) === 1,
     attemptSpans: validAttemptSpans(env[ENV.attemptSpans], ENV.attemptSpans),
     startWithinMs: numberOf(env, 'startWithinMs'),
     timedNames: parseTimedNames(env[ENV.timedNames]),

@@ -158,6 +158,7 @@ export function createWorkHandler(
           slice: validSlice(event),
           named: validNamed(event),
           concurrency: env.concurrency,
+          logEnds: env.logEnds,
           pollMs: POLL_MS,
           hasDispatcher: true,
           lingerMs: env.lingerMs,

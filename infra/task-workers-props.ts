@@ -114,6 +114,8 @@ export interface TaskWorkersProps {
    * trace open. Default: `parent`.
    */
   readonly attemptSpans?: AttemptSpans;
+  /** Whether the workers log a line for each attempt that ends. Default: false, only for failures and takeovers. */
+  readonly logEnds?: boolean;
   /** Task names with their own metrics for wait, run and end to end. Each costs three metrics. Default: none. */
   readonly timedNames?: readonly string[];
   /** Retention of the log groups. Default: one month. */
@@ -163,6 +165,7 @@ export const PROPS = [
   'securityGroups',
   'tracing',
   'attemptSpans',
+  'logEnds',
   'timedNames',
   'logRetention',
   'alarms',
@@ -240,6 +243,7 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
     reservedConcurrency: props.reservedConcurrency,
     continuation: props.continuation ?? props.scheduleEnabled ?? true,
     attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
+    logEnds: props.logEnds ?? false,
     timedNames: props.timedNames ?? [],
     tracing: props.tracing,
     environment: props.environment ?? {},

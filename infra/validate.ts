@@ -42,6 +42,7 @@ export interface WorkerSettings {
   readonly reservedConcurrency: number | undefined;
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
+  readonly logEnds: boolean;
   readonly timedNames: readonly string[];
   /** X-Ray's mode in all functions; absent: active. */
   readonly tracing: Tracing | undefined;

@@ -130,7 +130,7 @@ function projectOf(tasks: string): string {
 /** Returns the variables that the handler's `parseWorkEnv` reads. */
 export function workerEnvironment(settings: WorkerSettings, tableName: string): Record<string, string> {
   const { queue, shards, maxWorkers, concurrency, sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs } = settings;
-  const { deadlineMarginMs, lingerMs, continuation, attemptSpans, startWithinMs, timedNames } = settings;
+  const { deadlineMarginMs, lingerMs, continuation, logEnds, attemptSpans, startWithinMs, timedNames } = settings;
   return {
     ...variablesOf({
       table: tableName,
@@ -144,6 +144,7 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     }),
     ...variablesOf({ maxClockSkewMs, deadlineMarginMs, ...withoutDefaults({ lingerMs }) }),
     ...variablesOf({ continuation: Number(continuation), attemptSpans, ...withoutDefaults({ startWithinMs }) }),
+    ...(logEnds ? variablesOf({ logEnds: 1 }) : {}),
     ...(timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(timedNames) }),
   };
 }

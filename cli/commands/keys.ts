@@ -84,16 +84,17 @@ async function passTurn(
   context.output.answer({ queue, key, ...report }, () => `passed ticket ${report.ticket}: ${to}`);
 }
 
-function isUnknown({ count, limits }: KeyReport): boolean {
-  return count === 0 && limits.length === 0;
+function isUnknown({ hasRow, limits }: KeyReport): boolean {
+  return !hasRow && limits.length === 0;
 }
 
 function noSuchKey({ key, queue }: KeyReport): CommandError {
-  return notFound(`task of key ${key}`, `none waits or runs in queue ${queue}, and its row counts none`);
+  return notFound(`task of key ${key}`, `none waits or runs in queue ${queue}, and it has no row`);
 }
 
 function keyText(report: KeyReport, now: number): string {
   const { key, queue, limits, count, running, waiting } = report;
+  if (count === 0 && limits.length === 0) return `key ${printable(key)} of queue ${printable(queue)}: idle, 0 running`;
   const facts = factsOf([
     ['key', printable(key)],
     ['queue', printable(queue)],

@@ -29,6 +29,7 @@ const WORKER = {
   holderMarginMs: ['ttlMs'],
   lockDelayMs: ['lockDelayMs'],
   maxClockSkewMs: ['maxClockSkewMs'],
+  logEnds: 'a log writes no row',
 } as const satisfies Settings<keyof WorkerSettings | keyof SessionTiming>;
 
 const NOT_IN_A_WORLD = 'where requests go: a world has one table, and no network of its own';
@@ -66,6 +67,7 @@ const FUNCTIONS = {
   continuation: ['chains'],
   attemptSpans: 'spans write no row',
   timedNames: 'metrics write no row',
+  logEnds: 'a log writes no row',
 } as const satisfies Settings<keyof typeof ENV>;
 
 /** Only the lasting world `fanout` starts workers for bursts. */

@@ -45,6 +45,8 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly events?: TaskEvents | undefined;
   /** Receives `task.log` and the worker's own messages. Default: one line of JSON each on standard output, without `debug`. */
   readonly log?: TaskLog | undefined;
+  /** Whether the log has a line for each attempt that ends, with how it ended. Default: false, only for failures and takeovers. */
+  readonly logEnds?: boolean | undefined;
   /** How OpenTelemetry spans of attempts relate to the trace of their task: `parent` (default) or `link`. */
   readonly attemptSpans?: AttemptSpans | undefined;
 }
@@ -72,6 +74,7 @@ const OPTIONS = [
   'middleware',
   'events',
   'log',
+  'logEnds',
   'attemptSpans',
 ] as const;
 
@@ -91,6 +94,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     payloads,
     log: givenLog = jsonLines(systemRuntime.clock),
     untilDrained = false,
+    logEnds = false,
     table,
     maxClockSkew,
   } = given;
@@ -102,6 +106,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     queue,
     shards,
     untilDrained,
+    logEnds,
     concurrency: validWholeNumber('concurrency', given.concurrency ?? DEFAULT_CONCURRENCY, {
       min: 1,
       max: MAX_CONCURRENCY,

@@ -18,7 +18,7 @@ import { runWorker } from '../tasks/worker/run-worker.ts';
 
 export type SchedulingPorts = WorkerPorts & { readonly queues: QueueStore; readonly schedules: ScheduleStore };
 
-export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'concurrency' | 'graceMs'> {
+export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'concurrency' | 'graceMs' | 'logEnds'> {
   /** Minimum number of shards; the queue's row may name more. It owns all of them. */
   readonly shards: number;
   /** Exits when nothing is due. */
@@ -39,7 +39,7 @@ const RECUR_MS = { following: 1_000, idle: 3_500 };
 export async function runWithSchedules(
   registry: TaskRegistry,
   ports: SchedulingPorts,
-  { queue, shards: least, concurrency, graceMs, untilDrained }: SchedulingSettings,
+  { queue, shards: least, concurrency, graceMs, logEnds, untilDrained }: SchedulingSettings,
   handBack: AbortSignal,
 ): Promise<WorkerReport> {
   const { queues, log, runtime } = ports;
@@ -54,6 +54,7 @@ export async function runWithSchedules(
     shards,
     concurrency,
     graceMs,
+    logEnds,
     homeShards: Array.from({ length: shards }, (_, shard) => shard),
     pollMs: POLL_MS.first,
     idlePollMs: POLL_MS.idle,

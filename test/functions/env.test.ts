@@ -14,6 +14,7 @@ describe('parseWorkEnv', () => {
       queue: 'default',
       continuation: false,
       attemptSpans: 'parent',
+      logEnds: false,
       timedNames: [],
       startWithinMs: 10_000,
       shards: 8,

@@ -48,6 +48,7 @@ const OTHERS: TaskWorkersProps = {
   environment: { LOG_LEVEL: 'debug' },
   tracing: Tracing.ACTIVE,
   attemptSpans: 'link',
+  logEnds: true,
   timedNames: ['resize'],
   logRetention: RetentionDays.ONE_DAY,
   alarms: { deadTasks: 7 },

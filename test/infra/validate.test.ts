@@ -157,6 +157,7 @@ describe('settings that pass', () => {
     reservedConcurrency: fc.option(whole(1_100), { nil: undefined }),
     continuation: fc.boolean(),
     attemptSpans: fc.constantFrom('parent', 'link'),
+    logEnds: fc.boolean(),
     timedNames: fc.array(fc.string(), { maxLength: 3 }),
     tracing: fc.constant(undefined),
     environment: fc.constant({}),

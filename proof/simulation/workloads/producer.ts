@@ -167,7 +167,7 @@ async function sendTogether(
 ): Promise<string> {
   const row = taskRow({ queue, id });
   const nonce = writes
-    .flatMap((write) => ('Put' in write ? [write.Put.Item.nonce] : []))
+    .flatMap((write) => ('Put' in write ? [write.Put?.Item?.nonce as unknown] : []))
     .find((found) => found !== undefined);
   const input = { TransactItems: [...writes] } as DynamoCalls['transactWrite']['input'];
   const send = async (): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'unknown' }> => {

@@ -23,6 +23,8 @@ export interface KeyReport {
   readonly key: string;
   /** The limits of the tasks that were read, ascending: usually one. Empty if none was read. */
   readonly limits: readonly number[];
+  /** Whether the key has a row, as it has since its first task ran. */
+  readonly hasRow: boolean;
   /** Running tasks, by the key's row. */
   readonly count: number;
   /** Running tasks that were read. Those of crashed workers keep their slots until they are taken over. */
@@ -79,6 +81,7 @@ export async function reportKeys(ports: OperatorPorts, query: KeysQuery): Promis
       queue,
       key,
       limits: [...new Set(ofKey.flatMap(({ links }) => links?.concurrency?.limit ?? []))].sort((a, b) => a - b),
+      hasRow: after[at] !== undefined,
       count,
       running,
       waiting: ready.length,

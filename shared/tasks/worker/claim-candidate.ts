@@ -8,6 +8,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { Candidate, Outcome } from '../picker/candidate.ts';
 import type { TaskEvents } from '../run/events.ts';
+import type { Settlement } from '../run/settle.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
@@ -102,4 +103,11 @@ async function markDead(task: RunningTask, { tasks, runtime, log, spans, tally, 
 
 export function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {
   return typeof claimed === 'object' && 'state' in claimed;
+}
+
+/** A task that was handed back keeps its turn, and a lost task did not free a slot. */
+export function outcomeOf(settlement: Settlement): Outcome {
+  if (settlement === 'unsettled') return 'undecided';
+  if (settlement === 'released' || settlement === 'lost') return 'kept';
+  return ['retried', 'snoozed', 'suspended'].includes(settlement) ? 'settled' : 'ended';
 }

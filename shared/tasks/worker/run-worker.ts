@@ -34,10 +34,9 @@ import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
-import { claimCandidate, isClaimed } from './claim-candidate.ts';
+import { claimCandidate, isClaimed, outcomeOf } from './claim-candidate.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
-import type { Settlement } from '../run/settle.ts';
 import type { Slice } from '../task/slice.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UnknownNames } from './unknown-names.ts';
@@ -52,6 +51,8 @@ export interface WorkerSettings {
   readonly named?: readonly string[] | undefined;
   /** Number of tasks to run at once. */
   readonly concurrency: number;
+  /** Whether each end is a line of level info, and not debug. */
+  readonly logEnds?: boolean | undefined;
   /** Maximum interval of polls. A poll reads one partition: see `tasks/picker/poll-schedule.ts`. */
   readonly pollMs: number;
   /** Poll interval after a minute in which polls found nothing. Default: `pollMs`. */
@@ -310,7 +311,9 @@ class QueueWorker {
       leaveSlot = this.#hints?.begin(task);
       const { id, name, leaseCounter, attempts } = task;
       const takenOver = candidate.kind === 'abandoned';
-      log.debug('task claimed', { task: id, name, leaseCounter, attempt: attempts, session: session.id, takenOver });
+      const claim = { task: id, name, leaseCounter, attempt: attempts, session: session.id };
+      if (takenOver) log.info('task taken over from a dead worker', claim);
+      else log.debug('task claimed', claim);
       candidate.begin();
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
@@ -336,7 +339,7 @@ class QueueWorker {
       this.#tally.countSettled(settlement);
       if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
       this.#tell((events) => events.onSettled?.(task, settlement));
-      log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });
+      log[this.#settings.logEnds === true ? 'info' : 'debug']('task settled', { ...claim, settlement });
       await candidate.end(outcomeOf(settlement));
     } catch (error) {
       await candidate.end(error instanceof CorruptItemError ? 'undecided' : 'kept');
@@ -389,11 +392,4 @@ class QueueWorker {
     }
     this.#over.abort();
   }
-}
-
-/** A task that was handed back keeps its turn, and a lost task did not free a slot. */
-function outcomeOf(settlement: Settlement): Outcome {
-  if (settlement === 'unsettled') return 'undecided';
-  if (settlement === 'released' || settlement === 'lost') return 'kept';
-  return ['retried', 'snoozed', 'suspended'].includes(settlement) ? 'settled' : 'ended';
 }

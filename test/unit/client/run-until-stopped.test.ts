@@ -8,24 +8,39 @@ import { taskModuleOf } from '../../../shared/tasks/run/task-module.ts';
 import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { HandedBackError } from '../../../shared/tasks/task/control.ts';
+import type { TaskLog } from '../../../shared/tasks/task/context.ts';
+import { createTestKit } from '../../../shared/testing/kit.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
 
 const TTL_MS = 10_000;
-const SETTINGS = { queue: 'q', shards: 1, concurrency: 2, graceMs: 1_000, untilDrained: false, sessionTtlMs: TTL_MS };
+const SETTINGS = {
+  queue: 'q',
+  shards: 1,
+  concurrency: 2,
+  graceMs: 1_000,
+  untilDrained: false,
+  sessionTtlMs: TTL_MS,
+  logEnds: false,
+};
 const NONE = { done: 0, retried: 0, dead: 0, other: 0 };
 const quick = defineTask({ name: 'quick', run: () => undefined });
+
+/** A log that does not repeat itself, and has no lines of level debug. */
+function noting(logged: string[]): TaskLog {
+  const note =
+    (level: string) =>
+    (message: string): void =>
+      void (logged.at(-1) !== `${level} ${message}` && logged.push(`${level} ${message}`));
+  return { debug: () => undefined, info: note('info'), warn: note('warn'), error: note('error') };
+}
 
 function open(module: TaskModule = taskModuleOf({ quick })) {
   const world = simulatedWorld();
   const user = world.start({ queue: 'q', shards: 1 }).leasehold;
   const worker = world.start({ queue: 'q', shards: 1 });
   const logged: string[] = [];
-  const note =
-    (level: string) =>
-    (message: string): void =>
-      void (logged.at(-1) !== `${level} ${message}` && logged.push(`${level} ${message}`));
-  const log = { debug: () => undefined, info: note('info'), warn: note('warn'), error: note('error') };
+  const log = noting(logged);
   const handBack = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
   const run = (settings: Partial<typeof SETTINGS> = {}) => {
@@ -208,6 +223,25 @@ describe('ends', () => {
     expect(await passTime(world, running)).toEqual({ ...NONE, other: 1 });
     expect(await user.tasks.get('a')).toMatchObject({ state: 'ready', attempts: 0 });
   });
+});
+
+test('logs each end if asked, and a task that it takes over from a dead worker', async () => {
+  const { world, user, run, logged } = open();
+  await user.tasks.enqueue(quick, null, { id: 'a' });
+  await passTime(world, run({ untilDrained: true }));
+  expect(logged).toEqual([]);
+
+  const kit = createTestKit({ tasks: { quick }, log: noting(logged) });
+  await kit.tasks.enqueue(quick, null, { id: 'b' });
+  await kit.crash('beforeRun');
+  await kit.advance('2m');
+  await kit.drain();
+  expect(logged).toEqual(['info task taken over from a dead worker']);
+
+  const next = open();
+  await next.user.tasks.enqueue(quick, null, { id: 'c' });
+  await passTime(next.world, next.run({ untilDrained: true, logEnds: true }));
+  expect(next.logged).toEqual(['info task settled']);
 });
 
 test('defines schedules once, in its queue or their own', async () => {

@@ -169,6 +169,15 @@ const OPTIONS: { readonly [Name in keyof WorkerOptions]-?: Option<WorkerOptions[
     },
     seen: ['ends', 'waits'],
   },
+  logEnds: {
+    value: () => true,
+    async see(options, queue) {
+      const lines: string[] = [];
+      await found({ ...options, log: { ...silent, info: (message: string) => void lines.push(message) } }, queue);
+      return lines.includes('task settled');
+    },
+    seen: [true, false],
+  },
   attemptSpans: {
     value: () => 'link',
     async see(options, queue) {
