@@ -156,5 +156,5 @@ export function describeFailures(attempts: readonly EndedAttempt[]): string | un
   if (first?.error === undefined) return undefined;
   const { id, name, ended, error } = first;
   const more = failures.length === 1 ? '' : `, the first of ${failures.length} failures`;
-  return `task ${id} (${name}) was ${ended}${more}: ${error.name}: ${error.message}`;
+  return `task ${id} (${name}) ${ended === 'dead' ? 'is' : 'was'} ${ended}${more}: ${error.name}: ${error.message}`;
 }

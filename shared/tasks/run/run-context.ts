@@ -1,5 +1,5 @@
 /** The context of running task code: the operations of its claim. */
-import { ConfigurationError } from '../../core/errors.ts';
+import { ConfigurationError, shown } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
@@ -7,6 +7,7 @@ import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, EachOptions, TaskContext } from '../task/context.ts';
 import { boundLog } from '../task/context.ts';
+import type { WriteRefusal } from '../task/control.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
 import { checkedIn } from '../task/payload.ts';
@@ -23,7 +24,7 @@ import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, EffectReason, NewTask, SequencedStamp, UserWrite } from '../task/task-store.ts';
+import type { CommitOutcome, Effect, EffectReason, NewTask, SequencedStamp, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
@@ -245,8 +246,10 @@ function isApplied(outcome: CommitOutcome, what: string): boolean {
   const refused =
     taken.length > 0
       ? `${what} was refused: ${taken.join(', ')}; derive ids from the work (\`\${task.runId}/mail\`), or spawn only what is missing`
-      : `${what} was refused by a write of its own (${reasons.map(({ code }) => code).join(', ')})`;
-  const ofEffects = reasons.filter(({ effect }) => effect !== undefined).map(({ code, item }) => ({ code, item }));
+      : `${what} was refused by a write of its own (${reasons.flatMap(describeRefused).join(', ')})`;
+  const ofEffects = reasons
+    .filter(({ effect }) => effect !== undefined)
+    .map(({ effect, code, item }, index) => ({ code, item, ...(effect && placeOf(effect, index)) }));
   throw new CommitRefusedError(`${refused}; nothing was applied`, ofEffects);
 }
 
@@ -255,4 +258,22 @@ function describeTaken({ effect, code, item }: EffectReason): readonly string[] 
   if (effect === undefined || !('spawn' in effect) || code !== 'ConditionalCheckFailed') return [];
   const { state } = item ?? {};
   return [`${describeTask(effect.spawn)} exists already${typeof state === 'string' ? ` (${state})` : ''}`];
+}
+
+/** Describes a write of the user's that was refused, or the row that counts children. */
+function describeRefused({ effect, code }: EffectReason, index: number): readonly string[] {
+  if (code === 'None') return [];
+  const place = effect && placeOf(effect, index);
+  if (place === undefined) return [code];
+  return [`writes[${index}] of table ${place.table}${place.key === undefined ? '' : `, ${shown(place.key)}`}: ${code}`];
+}
+
+/** Writes come before the tasks to spawn. */
+function placeOf(effect: Effect, index: number): Required<Pick<WriteRefusal, 'index' | 'table' | 'key'>> | undefined {
+  if ('spawn' in effect) return undefined;
+  const [action] = Object.values(effect) as readonly {
+    readonly TableName: string;
+    readonly Key?: Record<string, unknown>;
+  }[];
+  return action && { index, table: action.TableName, key: action.Key };
 }

@@ -79,5 +79,9 @@ export class CommitRefusedError extends Error {
 /** Why one of the user's writes in a commit stopped it, or `None`. */
 export interface WriteRefusal {
   readonly code: string;
+  /** The position in `writes`, its table, and its key unless it is a `Put`; undefined for a spawned task. */
+  readonly index?: number | undefined;
+  readonly table?: string | undefined;
+  readonly key?: Readonly<Record<string, unknown>> | undefined;
   readonly item?: Readonly<Record<string, unknown>> | undefined;
 }

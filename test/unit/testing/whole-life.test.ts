@@ -180,7 +180,7 @@ test('drain returns each attempt that ended, and says the first failure unless a
     ['bad', 'dead', 'TypeError', 'boom'],
   ]);
   expect(warned.mock.calls).toEqual([
-    [`task ${tasks[1]!.id} (bad) was dead, the first of 2 failures: TypeError: boom`, { type: 'LeaseholdWarning' }],
+    [`task ${tasks[1]!.id} (bad) is dead, the first of 2 failures: TypeError: boom`, { type: 'LeaseholdWarning' }],
   ]);
   expect((await kit.everyCrash(ok, null, () => undefined)).tasks).toMatchObject([{ name: 'ok', ended: 'done' }]);
 });

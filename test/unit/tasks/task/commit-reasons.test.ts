@@ -38,3 +38,32 @@ test('a refused commit has one reason for each write and each spawned task, howe
   ]);
   expect(refused[0]?.message).toContain('task taken of queue default exists already (ready)');
 });
+
+test('a refused commit names the position, the table and the key of each write that was refused', async () => {
+  const q = openMemoryQueue();
+  const refused: CommitRefusedError[] = [];
+  const row = (id: string) => ({ TableName: q.table, Key: { pk: `user#${id}`, sk: 'row' } });
+  const writes = [
+    { ConditionCheck: { ...row('a'), ConditionExpression: 'attribute_not_exists(pk)' } },
+    { ConditionCheck: { ...row('b'), ConditionExpression: 'attribute_exists(pk)' } },
+    { Put: { TableName: q.table, Item: row('c').Key, ConditionExpression: 'attribute_exists(pk)' } },
+  ];
+  const parent = defineTask({
+    name: 'parent',
+    run: (_: null, task) =>
+      task.commit(undefined, writes).catch((error: unknown) => void refused.push(error as CommitRefusedError)),
+  });
+  await q.client.enqueue('parent', null);
+
+  await q.work({ parent });
+
+  const code = 'ConditionalCheckFailed';
+  expect(refused[0]?.reasons).toMatchObject([
+    { code: 'None', index: 0 },
+    { code, index: 1, table: q.table, key: row('b').Key },
+    { code, index: 2, table: q.table, key: undefined },
+  ]);
+  expect(refused[0]?.message).toContain(
+    `(writes[1] of table ${q.table}, { pk: 'user#b', sk: 'row' }: ${code}, writes[2] of`,
+  );
+});
