@@ -1,3 +1,4 @@
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, NewBatch } from './batch.ts';
@@ -311,7 +312,11 @@ export type UserWrite =
     }
   | { readonly Update: KeyedWrite }
   | { readonly Delete: KeyedWrite }
-  | { readonly ConditionCheck: KeyedWrite };
+  | { readonly ConditionCheck: KeyedWrite }
+  | SdkWrite;
+
+/** As the document client's `TransactWriteCommand` types it. */
+type SdkWrite = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
 /** The row of a user's update, deletion or condition: its table and its whole key. */
 export type KeyedWrite = Readonly<Record<string, unknown>> & {

@@ -3,7 +3,7 @@ import { waiterOf } from '../../task/batch.ts';
 import type { Fullness, KeyLimit } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { ClaimLimits, TaskStore, UserWrite } from '../../task/task-store.ts';
+import type { ClaimLimits, TaskStore } from '../../task/task-store.ts';
 import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
@@ -200,8 +200,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     return { ...result, current: result.item && decodeTask(result.item) };
   };
 
-  readonly enqueueWrites: TaskStore['enqueueWrites'] = (task, stamp) =>
-    creationOf(this.#options, task, stamp) as UserWrite[];
+  readonly enqueueWrites: TaskStore['enqueueWrites'] = (task, stamp) => creationOf(this.#options, task, stamp);
 
   readonly createBatch: TaskStore['createBatch'] = async (batch, callback, stamp) => {
     const own = createBatch(this.table, batch, stamp);
