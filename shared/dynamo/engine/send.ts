@@ -93,7 +93,7 @@ export class Sender {
   readonly #policy: SendPolicy;
   readonly #observer: SendObserver | undefined;
   readonly #underWay = new Set<AbortController>();
-  #isClosed = false;
+  readonly #closed = new AbortController();
 
   constructor(ports: SenderPorts) {
     this.#driver = ports.driver;
@@ -118,7 +118,7 @@ export class Sender {
 
   /** Sends nothing more, and breaks off what is under way: for a process that must end while the store is away. */
   close(): void {
-    this.#isClosed = true;
+    this.#closed.abort();
     for (const attempt of this.#underWay) attempt.abort();
   }
 
@@ -165,7 +165,7 @@ export class Sender {
     let restampedAt: number | undefined;
     let current = statement;
     ensureWanted(statement, limits);
-    if (this.#isClosed) throw givenUp(statement);
+    if (this.#closed.signal.aborted) throw givenUp(statement);
     for (let attempt = 1; ; attempt++) {
       if (attempt > 1 && statement.restamped !== undefined) {
         restampedAt = clock.now();
@@ -178,13 +178,15 @@ export class Sender {
       if (fault.kind === 'rejected')
         throw unanswered > 0 ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
       if (fault.applied === 'unknown') unanswered++;
+      const over =
+        limits.signal === undefined ? this.#closed.signal : AbortSignal.any([limits.signal, this.#closed.signal]);
       const ensureTimeFor = (waitMs: number): void => {
-        const isOver = this.#isClosed || limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
+        const isOver = over.aborted || clock.monotonic() + waitMs >= deadline;
         if (isOver) throw unavailable(statement, attempt, fault, unanswered > 0);
       };
       const waitMs = fullJitterMs(random, backoff, attempt);
       ensureTimeFor(waitMs);
-      await clock.sleep(waitMs, limits.signal);
+      await clock.sleep(waitMs, over);
       // If we were frozen during the sleep, the deadline may be long past and the row already deleted by TTL.
       ensureTimeFor(0);
       limits.ensureBelief?.();
