@@ -263,7 +263,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   'commits with a write that is refused': { run: caught((task) => task.commit('result', [write('user#1', REFUSED)])) },
-  'commits what is not a write': { run: caught((task) => task.commit('result', [{} as never])) },
+  'commits what is not a write': { run: caught((task) => task.commit('result', [{}])) },
   'commits with children': {
     options: { tenant: 'acme' },
     run: (_, task) =>
