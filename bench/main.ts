@@ -1,12 +1,19 @@
 /**
  * `npm run bench -- NAME`: side-by-side measurements, one file each.
- * Figures come as ratios and counts, for absolute times depend on the machine.
+ * Figures come as ratios and counts, for absolute times depend on the machine. A satellite has its own in `bench/bench.ts` of its folder.
  */
+import { globSync } from 'node:fs';
+import path from 'node:path';
 import { Argument, Command } from 'commander';
 
-const BENCHES = {
+interface Bench {
+  run(options: readonly string[]): Promise<number>;
+}
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  ...benchesOfSatellites(),
   'cold-start': () => import('./cold-start.ts'),
-  consul: () => import('../consul/bench/bench.ts'),
   fanout: () => import('./fanout.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
@@ -17,9 +24,9 @@ const BENCHES = {
   start: () => import('./start.ts'),
   stuck: () => import('./stuck.ts'),
   units: () => import('./units.ts'),
-} as const;
+};
 
-const NAMES = Object.keys(BENCHES) as (keyof typeof BENCHES)[];
+const NAMES = Object.keys(BENCHES).sort();
 
 await new Command('npm run bench --')
   .description('Measures side by side, and prints ratios and counts. Each takes options of its own: NAME --help.')
@@ -27,8 +34,15 @@ await new Command('npm run bench --')
   .argument('[options...]', 'its options')
   .passThroughOptions()
   .allowUnknownOption()
-  .action(async (name: keyof typeof BENCHES, options: readonly string[]) => {
-    const { run } = await BENCHES[name]();
-    process.exitCode = await run(options);
+  .action(async (name: string, options: readonly string[]) => {
+    const bench = await BENCHES[name]?.();
+    process.exitCode = await bench?.run(options);
   })
   .parseAsync();
+
+function benchesOfSatellites(): Readonly<Record<string, () => Promise<Bench>>> {
+  const files = globSync('*/bench/bench.ts', { cwd: ROOT });
+  return Object.fromEntries(
+    files.map((file) => [path.dirname(path.dirname(file)), async () => (await import(path.join(ROOT, file))) as Bench]),
+  );
+}

@@ -96,9 +96,6 @@ const LAYERS: readonly Layer[] = [
   },
 ];
 
-/** A satellite's bench builds on the other benches, and is registered with them: the only upward import. */
-const REGISTRATIONS = ['bench/main.ts'];
-
 interface PackageRule {
   readonly what: string;
   readonly matches: RegExp;
@@ -192,7 +189,6 @@ function directionViolation(from: string, specifier: string): string | undefined
   const there = layerOf(target);
   if (here === undefined) return undefined; // configuration files at the root, and folders reported by `unknownFolder`
   if (there === undefined) return `${from} imports ${target}, which is in no layer`;
-  if (REGISTRATIONS.includes(from) && there.name === 'test') return undefined;
   if (knowsDynamo(from, here, target)) return `${from} imports ${target}: a concept knows no row, and no DynamoDB`;
   if (leans(from, target)) return `${from} imports ${target}: each primitive stands on sessions alone`;
   const allowed = here === there || here.imports.includes(there.name) || here.imports.includes(target);
@@ -283,10 +279,8 @@ describe('the code base', () => {
 
   test('has no circles of files or folders, types included', () => {
     const product = files.filter(({ path: file }) => !/^(?:test|proof)\/|\/test\//.test(file));
-    // A satellite's bench is listed where it finds its tools.
-    const listed = files.filter(({ path: file }) => !REGISTRATIONS.includes(file));
 
-    expect(circular(filesOf(listed))).toEqual([]);
+    expect(circular(filesOf(files))).toEqual([]);
     expect(circular(roomsOf(product))).toEqual([]);
   });
 
