@@ -9,7 +9,7 @@
  */
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import { Command } from 'commander';
-import { PRICES, priceOf } from '../shared/operate/cost/prices.ts';
+import { priceOf } from '../shared/operate/cost/prices.ts';
 import type { DispatcherPorts, WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
@@ -294,10 +294,10 @@ function perSecond({ writeUnits, readUnits, requests, seconds }: Measured) {
 
 function dollars({ writeUnits, readUnits, invocations, gbSeconds, seconds }: Measured): number {
   const spent =
-    writeUnits * priceOf(PRICES, 'writes') +
-    readUnits * priceOf(PRICES, 'reads') +
-    invocations * priceOf(PRICES, 'invocations') +
-    gbSeconds * priceOf(PRICES, 'arm64');
+    writeUnits * priceOf('writes') +
+    readUnits * priceOf('reads') +
+    invocations * priceOf('invocations') +
+    gbSeconds * priceOf('arm64');
   return round((spent / seconds) * SECONDS_PER_MONTH);
 }
 

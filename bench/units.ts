@@ -9,12 +9,12 @@ import { randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Command } from 'commander';
-import { TABLE_SHAPE } from '../shared/operate/cost/verb-units.ts';
-import type { WriteUnits } from '../shared/dynamo/engine/capacity.ts';
+import type { TableShape, WriteUnits } from '../shared/dynamo/engine/capacity.ts';
 import { inTransaction, readUnitsOfBytes, refusedUnits, sized, writeUnits } from '../shared/dynamo/engine/capacity.ts';
 import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../shared/dynamo/engine/keys.ts';
+import { DIRECTORY_INDEX, READY_INDEX, TABLE as KEYS } from '../shared/dynamo/engine/schema.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { SCENES } from '../test/scenes/book.ts';
@@ -34,6 +34,14 @@ interface ModelUnits {
 }
 
 const TABLE = 'units';
+const TABLE_SHAPE: TableShape = {
+  keys: [KEYS.partitionKey, KEYS.sortKey],
+  indexes: [READY_INDEX, DIRECTORY_INDEX].map(({ name, partitionKey, sortKey }) => ({
+    name,
+    keys: [partitionKey, sortKey],
+    projection: 'KEYS_ONLY',
+  })),
+};
 
 export async function run(argv: readonly string[]): Promise<number> {
   const { engine: kind, json } = parse(argv);

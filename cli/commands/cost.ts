@@ -2,9 +2,9 @@
 import { Command, Option } from 'commander';
 import type { Estimate } from '../../shared/operate/cost/estimate.ts';
 import { estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
-import type { Architecture, Part } from '../../shared/operate/cost/prices.ts';
+import type { Architecture, Part, Sum } from '../../shared/operate/cost/prices.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
-import type { VerbUnits } from '../../shared/operate/cost/verb-units.ts';
+import type { VerbUnits } from '../../shared/operate/cost/units.ts';
 import type { Figure, Workload } from '../../shared/operate/cost/workload.ts';
 import { DEFAULT_WORKLOAD, FIGURES } from '../../shared/operate/cost/workload.ts';
 import { amount, jsonInput, wholeNumber } from '../arguments.ts';
@@ -40,7 +40,7 @@ export function costCommand(bind: Bind): Command {
 }
 
 async function cost({ output }: Context, options: Options): Promise<void> {
-  const estimate = estimateCost(workloadOf(options), PRICES);
+  const estimate = estimateCost(workloadOf(options));
   output.answer({ ...estimate, prices: PRICES }, () => estimateText(estimate));
 }
 
@@ -53,94 +53,78 @@ function workloadOf(options: Options): Workload {
 }
 
 function estimateText(estimate: Estimate): string {
-  return [
-    unitsText(estimate),
-    partsText(estimate),
-    idleText(estimate),
-    besideText(estimate),
-    standingText(estimate),
-    capacityText(estimate),
-    limitsText(estimate),
-  ].join('\n\n');
+  const texts = [unitsText, partsText, idleText, besideText, standingText, capacityText, limitsText];
+  return texts.map((text) => text(estimate)).join('\n\n');
 }
 
 function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Estimate): string {
-  const { commitItems } = workload;
-  const settle: readonly [string, VerbUnits] =
-    commitItems > 0 ? ['commit', verbs.commit] : ['complete', verbs.complete];
-  const rows: Rows = [
+  const { commitItems, refusedCommitsPerTask } = workload;
+  const rows: readonly (false | readonly [string, VerbUnits])[] = [
     ['enqueue', verbs.enqueue],
     ['claim', verbs.claim],
-    settle,
-    ...(workload.refusedCommitsPerTask > 0 ? ([['refused commit', verbs.refusedCommit]] as const) : []),
+    commitItems > 0 ? ['commit', verbs.commit] : ['complete', verbs.complete],
+    refusedCommitsPerTask > 0 && ['refused commit', verbs.refusedCommit],
     ['retry', verbs.retry],
     ['refused claim', verbs.refusedClaim],
-    ...(verbs.removePayload.total > 0 ? ([['remove the input', verbs.removePayload]] as const) : []),
+    verbs.removePayload.total > 0 && ['remove the input', verbs.removePayload],
     ['heartbeat', verbs.heartbeat],
   ];
   const table = tableOf(
     ['write units', 'table', 'ready index', 'together'],
-    rows.map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
+    rows
+      .filter((row) => row !== false)
+      .map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
   );
   return `${table}\na task: ${round(writeUnitsPerTask)} write units, ${round(readUnitsPerTask)} read units`;
 }
 
-type Rows = readonly (readonly [string, VerbUnits])[];
-
 function partsText(estimate: Estimate): string {
   const { parts, dollarsPerMonth, dollarsPerMonthAfterFree, dollarsPerMillionTasks } = estimate;
+  const asOf = ({ by }: Part): string => PRICES.of[by].asOf;
   const rows = parts.map((part) => [
     part.what,
     `${large(part.perMonth)} ${part.unit}`,
-    `${priceText(part.price)}${markOf(part)}`,
-    money(part.dollars),
-    money(part.dollarsAfterFree),
+    `${priceText(part.price)}${asOf(part) === NOT_LOOKED_UP ? ' *' : ''}`,
+    ...both(part),
   ]);
+  const together = { dollars: dollarsPerMonth, dollarsAfterFree: dollarsPerMonthAfterFree };
   const table = tableOf(
     ['a month', 'amount', 'price', 'dollars', 'after the free tier'],
-    [...rows, ['together', '', '', money(dollarsPerMonth), money(dollarsPerMonthAfterFree)]],
+    [...rows, ['together', '', '', ...both(together)]],
   );
+  const dates = [...new Set(parts.map(asOf))].filter((date) => date !== NOT_LOOKED_UP).sort();
   return (
-    `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, read in ${datesOf(parts)}; ` +
+    `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, read in ${dates.join(', ')}; ` +
     '* not looked up, so check it before you rely on it. The free tier is that of an account in which nothing else runs'
   );
-}
-
-function markOf({ by }: Part): string {
-  return PRICES.of[by].asOf === NOT_LOOKED_UP ? ' *' : '';
-}
-
-function datesOf(parts: readonly Part[]): string {
-  const dates = new Set<string>(parts.map(({ by }) => PRICES.of[by].asOf));
-  dates.delete(NOT_LOOKED_UP);
-  return [...dates].sort().join(', ');
 }
 
 function idleText({ idle: { first, further, dashboard } }: Estimate): string {
   return tableOf(
     ['an empty queue, a month', 'dollars', 'after the free tier'],
     [
-      ['the first of a table', money(first.dollars), money(first.dollarsAfterFree)],
+      ['the first of a table', ...both(first)],
       ['each further one', money(further.dollars), ''],
-      ['the dashboard of the table', money(dashboard.dollars), money(dashboard.dollarsAfterFree)],
+      ['the dashboard of the table', ...both(dashboard)],
     ],
   );
 }
 
-function besideText({ beside, dollarsPerMonth, dollarsPerMonthAfterFree }: Estimate): string {
-  const ours = {
-    what: 'Leasehold, all of the above',
-    dollars: dollarsPerMonth,
-    dollarsAfterFree: dollarsPerMonthAfterFree,
-  };
+function besideText({
+  beside,
+  dollarsPerMonth: dollars,
+  dollarsPerMonthAfterFree: dollarsAfterFree,
+}: Estimate): string {
   return tableOf(
     ['the same tasks, a month', 'dollars', 'after the free tier'],
-    [ours, ...beside].map(({ what, dollars, dollarsAfterFree }) => [what, money(dollars), money(dollarsAfterFree)]),
+    [{ what: 'Leasehold, all of the above', dollars, dollarsAfterFree }, ...beside].map((one) => [
+      one.what,
+      ...both(one),
+    ]),
   );
 }
 
-function standingText({ standing, workload }: Estimate): string {
-  const { empty, trickle, asGiven } = standing;
+function standingText({ standing: { empty, trickle, asGiven }, workload }: Estimate): string {
   const loads = [empty, trickle, asGiven];
   const kinds = Object.keys(empty.dollars) as (keyof typeof empty.dollars)[];
   const rows = kinds.map((what) => [what, ...loads.map(({ dollars }) => money(dollars[what]))]);
@@ -154,43 +138,32 @@ function standingText({ standing, workload }: Estimate): string {
   );
 }
 
-function capacityText({
-  tasksPerSecondAtPeak,
-  tasksInFlightAtPeak,
-  workersAtPeak,
-  shardsNeeded,
-  workload,
-  burst,
-}: Estimate): string {
+function capacityText(estimate: Estimate): string {
+  const { tasksPerSecondAtPeak, tasksInFlightAtPeak, workersAtPeak, shardsNeeded, workload, burst } = estimate;
+  const workers = workersAtPeak.toLocaleString('en-US');
+  const missing = burst.missing > 0 ? `, and ${burst.missing} more if maxWorkers allowed it` : '';
   return factsOf([
     ['at the peak', `${round(tasksPerSecondAtPeak)} tasks a second, ${round(tasksInFlightAtPeak)} at work at once`],
-    [
-      'workers needed',
-      `${workersAtPeak.toLocaleString('en-US')}, with ${plural(workload.concurrency, 'task')} side by side in each`,
-    ],
+    ['workers needed', `${workers}, with ${plural(workload.concurrency, 'task')} side by side in each`],
     ['shards needed', String(shardsNeeded)],
     [
       `${large(burst.tasks)} tasks at once`,
-      `start ${plural(burst.workers, 'worker')}${burst.missing > 0 ? `, and ${burst.missing} more if maxWorkers allowed it` : ''}; ` +
+      `start ${plural(burst.workers, 'worker')}${missing}; ` +
         `the last task begins ${round(burst.lastBeginsAfterSeconds)} s after they have started; ${money(burst.dollars)}`,
     ],
   ]);
 }
 
 function limitsText({ limits }: Estimate): string {
-  const rows = limits.map(({ what, atTasksPerDay, used, remedy }) => [
-    what,
-    `${large(atTasksPerDay)} tasks a day`,
-    `${round(used * 100)} %`,
-    used > 1 ? remedy : '',
-  ]);
+  const tasksADay = ({ atTasksPerDay }: Estimate['limits'][number]): string => `${large(atTasksPerDay)} tasks a day`;
+  const table = tableOf(
+    ['limit', 'met at', 'used', 'so'],
+    limits.map((one) => [one.what, tasksADay(one), `${round(one.used * 100)} %`, one.used > 1 ? one.remedy : '']),
+  );
   const [first] = limits;
-  const verdict =
-    first === undefined
-      ? ''
-      : `\nthe first to bite: ${first.what}, ${first.used > 1 ? 'EXCEEDED' : `at ${large(first.atTasksPerDay)} tasks a day`}; ` +
-        `then ${first.remedy}`;
-  return tableOf(['limit', 'met at', 'used', 'so'], rows) + verdict;
+  if (first === undefined) return table;
+  const met = first.used > 1 ? 'EXCEEDED' : `at ${tasksADay(first)}`;
+  return `${table}\nthe first to bite: ${first.what}, ${met}; then ${first.remedy}`;
 }
 
 /** Small ones by the million. */
@@ -198,6 +171,10 @@ function priceText(price: number): string {
   const isSmall = price < 0.01;
   const digits = { maximumSignificantDigits: 6 } as const;
   return `$${(isSmall ? price * 1e6 : price).toLocaleString('en-US', digits)} ${isSmall ? 'a million' : 'each'}`;
+}
+
+function both({ dollars, dollarsAfterFree }: Sum): readonly [string, string] {
+  return [money(dollars), money(dollarsAfterFree)];
 }
 
 function money(dollars: number): string {

@@ -69,11 +69,11 @@ export function usesOf(sizes: Sizes): readonly Use[] {
 }
 
 export function dollarsOf(sizes: Sizes): number {
-  return sumOf(bill(usesOf(sizes), PRICES)).dollars;
+  return sumOf(bill(usesOf(sizes))).dollars;
 }
 
 export function planText(sizes: Sizes, stack: string, region: string): string {
-  const parts = bill(usesOf(sizes), PRICES);
+  const parts = bill(usesOf(sizes));
   const n = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 2 });
   return [
     `Plan, in ${region}, about 15 minutes:`,

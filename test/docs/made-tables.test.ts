@@ -3,19 +3,19 @@ import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { documentedBytes, EVENTS } from '../../bench/events.ts';
 import { estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
+import type { Workload } from '../../shared/operate/cost/workload.ts';
 import { DEFAULT_WORKLOAD } from '../../shared/operate/cost/workload.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
-import type { Standing, StandingWorkload, WorkerDays } from '../../shared/operate/cost/standing-cost.ts';
-import { DAYS_PER_MONTH, standingOf } from '../../shared/operate/cost/standing-cost.ts';
+import type { StandingKind, WorkerDays } from '../../shared/operate/cost/standing-cost.ts';
+import { ALARM_METRICS, DAYS_PER_MONTH, METRICS_SENT, standingOf } from '../../shared/operate/cost/standing-cost.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../shared/tasks/task/task.ts';
-import { ALARM_METRICS, METRICS_SENT } from '../../shared/operate/cost/watching.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { documents, ROOT } from '../support/documents.ts';
 import { expectMade, markdownTable, textOf } from '../support/made-blocks.ts';
 import { unitsByVerb } from '../support/units-by-verb.ts';
 import { unitsOfRest } from '../support/units-of-rest.ts';
 
-const estimate = estimateCost(DEFAULT_WORKLOAD, PRICES);
+const estimate = estimateCost(DEFAULT_WORKLOAD);
 const units = await unitsByVerb();
 const rest = await unitsOfRest();
 /** From enqueue to task code: with a running worker, warm and cold. */
@@ -32,8 +32,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const eventUnits = (Object.keys(EVENTS) as (keyof typeof EVENTS)[]).map((event) => {
   const size = sizeOfJson(EVENTS[event]);
   const shape = { ...DEFAULT_WORKLOAD, ...size, resultBytes: 0, refusedPerTask: 0 };
-  const unitsAt = (deflatedShare: number): number =>
-    estimateCost({ ...shape, deflatedShare }, PRICES).writeUnitsPerTask;
+  const unitsAt = (deflatedShare: number): number => estimateCost({ ...shape, deflatedShare }).writeUnitsPerTask;
   return {
     event,
     inputBytes: size.inputBytes,
@@ -201,11 +200,9 @@ const MADE: Readonly<Record<string, () => string>> = {
 /** Units of a tick by shards, and of a wake and a start, by the estimate; `standing.full.test.ts` compares it with measurements. */
 function standingUnits() {
   const workload = { ...DEFAULT_WORKLOAD, tasksPerDay: 0 };
-  const standing = (what: Standing['what'], shards: number, load: Partial<StandingWorkload & WorkerDays> = {}) => {
+  const standing = (what: StandingKind, shards: number, load: Partial<Workload & WorkerDays> = {}) => {
     const days = { startsPerDay: 0, workerSecondsPerDay: 0, ...load };
-    const one = standingOf({ ...workload, shards, ...load }, estimate.verbs, days).find((some) => some.what === what);
-    if (one === undefined) throw new Error(`there is nothing called ${what}`);
-    return one;
+    return standingOf({ ...workload, shards, ...load }, estimate.verbs, days)[what];
   };
   const each = (total: number, times: number): number => Number((total / times).toFixed(3));
   const oneStart = { startsPerDay: 1 };

@@ -15,7 +15,7 @@ import { createWorkHandler } from '../../functions/work.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { METRICS_SENT } from '../../shared/operate/cost/watching.ts';
+import { METRICS_SENT } from '../../shared/operate/cost/standing-cost.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { DoNotRetry } from '../../shared/tasks/task/control.ts';

@@ -5,7 +5,7 @@ import { Schedule } from 'aws-cdk-lib/aws-events';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, test } from 'vitest';
 import { TaskWorkers } from '../../infra/task-workers.ts';
-import { ALARM_METRICS } from '../../shared/operate/cost/watching.ts';
+import { ALARM_METRICS } from '../../shared/operate/cost/standing-cost.ts';
 import { ENTRY, newApp, newStack, printNoWarning, synthesize } from './synthesize.ts';
 
 interface Alarm {

@@ -8,20 +8,14 @@
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { valueSizeBytes } from '../../dynamo/engine/capacity.ts';
 import { storedText } from '../../dynamo/engine/stored-json.ts';
-import type { Alternative } from './beside.ts';
-import { besideOthers } from './beside.ts';
-import type { Burst } from './burst.ts';
-import { burstOf } from './burst.ts';
-import type { Architecture, Part, Prices, Sum, Use } from './prices.ts';
+import { wantedWorkers } from '../../tasks/dispatch/plan.ts';
+import type { Part, Sum, Use } from './prices.ts';
 import { bill, sumOf } from './prices.ts';
-import type { Standing, WorkerDays } from './standing-cost.ts';
-import { DAYS_PER_MONTH, SECONDS_PER_DAY, dollarsOf, standingOf } from './standing-cost.ts';
-import type { TaskUnits } from './task-units.ts';
-import { taskUnits } from './task-units.ts';
-import type { VerbTable } from './verbs.ts';
-import { verbTable } from './verbs.ts';
-import type { Activity } from './watching.ts';
-import { ONCE_A_TABLE, watchingOf } from './watching.ts';
+import type { Standing, StandingKind, WorkerDays } from './standing-cost.ts';
+import { DAYS_PER_MONTH, ONCE_A_TABLE, SECONDS, SECONDS_PER_DAY } from './standing-cost.ts';
+import { dollarsOf, standingOf, watchingOf } from './standing-cost.ts';
+import type { VerbTable } from './units.ts';
+import { taskUnits, verbTable } from './units.ts';
 import type { Workload } from './workload.ts';
 import { validateWorkload } from './workload.ts';
 
@@ -32,66 +26,13 @@ export function sizeOfJson(input: unknown): Pick<Workload, 'inputBytes' | 'defla
   return { inputBytes, deflatedShare: valueSizeBytes(storedText(text, 0)) / inputBytes };
 }
 
-interface Limit {
-  readonly what: string;
-  /** Tasks a day at which the limit is reached, with the same peaks. */
-  readonly atTasksPerDay: number;
-  /** Used share of the limit. Above 1, the workload does not fit. */
-  readonly used: number;
-  /** How to raise the limit. */
-  readonly remedy: string;
-}
-
-export interface Estimate {
-  readonly workload: Workload;
-  readonly verbs: VerbTable;
-  readonly writeUnitsPerTask: number;
-  readonly readUnitsPerTask: number;
-  /** Everything that is billed for the first queue of a table, one line each. */
-  readonly parts: readonly Part[];
-  readonly dollarsPerMonth: number;
-  readonly dollarsPerMonthAfterFree: number;
-  readonly dollarsPerMillionTasks: number;
-  readonly tasksPerSecondAtPeak: number;
-  readonly tasksInFlightAtPeak: number;
-  readonly workersAtPeak: number;
-  readonly shardsNeeded: number;
-  /** The monthly cost of a queue without tasks, including everything that is billed for it. */
-  readonly idle: Idle;
-  /** The same tasks on other services. */
-  readonly beside: readonly Alternative[];
-  readonly burst: Burst;
-  /** The queue's cost without its tasks and their compute: with this many tasks, with one task a minute, and empty. */
-  readonly standing: Readonly<Record<StandingLoad, StandingCost>>;
-  /** Limits, the nearest first. */
-  readonly limits: readonly Limit[];
-}
-
-interface Idle {
-  /** Without the dashboard. */
-  readonly first: Sum;
-  /** Each further queue of the table, without the waker's alarms and without the free tier. */
-  readonly further: Pick<Sum, 'dollars'>;
-  /** Total for all queues of the table. */
-  readonly dashboard: Sum;
-}
-
-type StandingLoad = 'empty' | 'trickle' | 'asGiven';
-
-interface StandingCost {
-  readonly tasksPerDay: number;
-  /** A month each. */
-  readonly dollars: Readonly<Record<Standing['what'], number>>;
-  readonly dollarsPerMonth: number;
-}
+export type Estimate = ReturnType<typeof estimateOf>;
 
 const TRICKLE_PER_DAY = 1_440;
-const HOURS_PER_DAY = 24;
 /** A worker hands back before Lambda's quarter of an hour is over. */
 const INVOCATION_SECONDS = 890;
 /** Half a unit for the row, including reads that find nothing, and a hundredth for its index entry: measured. */
 const READ_UNITS_PER_CLAIM = 0.6;
-
 const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
 /** A partition that is planned at full capacity would sometimes be throttled. */
 const PARTITION_HEADROOM = 0.7;
@@ -100,25 +41,34 @@ const TABLE_WRITE_UNITS_PER_SECOND = 40_000;
 const LAMBDA_CONCURRENCY = 1_000;
 
 /** @throws ConfigurationError naming the invalid figure */
-export function estimateCost(workload: Workload, prices: Prices): Estimate {
+export function estimateCost(workload: Workload): Estimate {
   validateWorkload(workload);
+  return estimateOf(workload);
+}
+
+function estimateOf(workload: Workload) {
   const verbs = verbTable(workload);
   const flow = flowOf(workload);
-  const standingAt = (tasksPerDay: number): StandingCost => {
-    const load = { ...workload, tasksPerDay };
-    const each = standingOf(load, verbs, flowOf(load));
-    const dollars = each.map((one) => [one.what, dollarsOf(one, prices, workload)] as const);
-    return {
-      tasksPerDay,
-      dollars: Object.fromEntries(dollars) as StandingCost['dollars'],
-      dollarsPerMonth: dollars.reduce((sum, [, some]) => sum + some, 0),
-    };
-  };
   const task = taskUnits(workload, verbs);
-  const readUnitsPerTask = READ_UNITS_PER_CLAIM * task.claims + verbs.payloadReadUnits * workload.attemptsPerTask;
-  const parts = partsOf({ workload, verbs, flow, prices, task, readUnitsPerTask });
+  const readUnitsPerTask = (READ_UNITS_PER_CLAIM + verbs.payloadReadUnits) * workload.attemptsPerTask;
+  const tasks = workload.tasksPerDay * DAYS_PER_MONTH;
+  const standing = standingOf(workload, verbs, flow);
+  const { memoryMb, architecture, retentionDays } = workload;
+  const storedGb = (workload.tasksPerDay * retentionDays * verbs.storedBytes) / 1e9;
+  const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
+  /** Everything that is billed for the first queue of a table, one line each. */
+  const parts = bill([
+    ['tasks: enqueue, claim, complete', 'writes', tasks * task.total],
+    ['polls for tasks', 'reads', tasks * readUnitsPerTask],
+    ...usesOf(standing, workload),
+    [`rows kept for ${retentionDays} days`, 'storage', storedGb],
+    ['their backups', 'backups', storedGb],
+    ['invocations', 'invocations', invocationsOf(standing)],
+    [`compute of workers, ${memoryMb} MB ${architecture}`, architecture, workerGbSeconds],
+    ...watchingOf(workload, standing, flow),
+  ]);
   const { dollars: dollarsPerMonth, dollarsAfterFree: dollarsPerMonthAfterFree } = sumOf(parts);
-  const tasksPerMonth = workload.tasksPerDay * DAYS_PER_MONTH;
+  const perPartition = PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM;
   return {
     workload,
     verbs,
@@ -127,22 +77,23 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
     parts,
     dollarsPerMonth,
     dollarsPerMonthAfterFree,
-    dollarsPerMillionTasks: (dollarsPerMonth / tasksPerMonth) * 1e6,
+    dollarsPerMillionTasks: (dollarsPerMonth / tasks) * 1e6,
     tasksPerSecondAtPeak: flow.tasksPerSecond,
     tasksInFlightAtPeak: flow.inFlight,
     workersAtPeak: flow.workers,
-    shardsNeeded: Math.max(
-      1,
-      Math.ceil((flow.tasksPerSecond * task.readyIndex) / (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM)),
-    ),
-    idle: idleOf(workload, verbs, prices),
-    beside: besideOthers(tasksPerMonth, workload, prices),
-    burst: burstOf(workload, verbs, prices),
+    shardsNeeded: Math.max(1, Math.ceil((flow.tasksPerSecond * task.readyIndex) / perPartition)),
+    /** The monthly cost of a queue without tasks, including everything that is billed for it. */
+    idle: idleOf({ ...workload, tasksPerDay: 0 }, verbs),
+    /** The same tasks on other services. */
+    beside: besideOthers(tasks, workload),
+    burst: burstOf(workload, verbs),
+    /** The queue's cost without its tasks and their compute: with this many tasks, with one task a minute, and empty. */
     standing: {
-      empty: standingAt(0),
-      trickle: standingAt(TRICKLE_PER_DAY),
-      asGiven: standingAt(workload.tasksPerDay),
+      empty: standingCost({ ...workload, tasksPerDay: 0 }, verbs),
+      trickle: standingCost({ ...workload, tasksPerDay: TRICKLE_PER_DAY }, verbs),
+      asGiven: standingCost(workload, verbs),
     },
+    /** Limits, the nearest first. */
     limits: limitsOf(workload, task, flow),
   };
 }
@@ -154,15 +105,14 @@ interface Flow extends WorkerDays {
 }
 
 function flowOf(workload: Workload): Flow {
-  const { tasksPerDay, attemptsPerTask, secondsPerTask, peakFactor, concurrency, utilisation, lingerSeconds } =
-    workload;
+  const { tasksPerDay, attemptsPerTask, secondsPerTask, concurrency, utilisation } = workload;
   const perSecond = tasksPerDay / SECONDS_PER_DAY;
-  const tasksPerSecond = perSecond * peakFactor;
+  const tasksPerSecond = perSecond * workload.peakFactor;
   // Little's law.
   const inFlight = tasksPerSecond * attemptsPerTask * secondsPerTask;
   const workerSecondsPerDay = (tasksPerDay * attemptsPerTask * secondsPerTask) / (concurrency * utilisation);
   // A task that arrives without a live worker starts one: no other task arrived within the run time and linger time.
-  const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + lingerSeconds));
+  const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + workload.lingerSeconds));
   return {
     tasksPerSecond,
     inFlight,
@@ -173,116 +123,144 @@ function flowOf(workload: Workload): Flow {
   };
 }
 
-function partsOf(known: {
-  readonly workload: Workload;
-  readonly verbs: VerbTable;
-  readonly flow: Flow;
-  readonly prices: Prices;
-  readonly task: TaskUnits;
-  readonly readUnitsPerTask: number;
-}): readonly Part[] {
-  const { workload, verbs, flow, prices, task } = known;
-  const { tasksPerDay, memoryMb, architecture, retentionDays } = workload;
-  const tasks = tasksPerDay * DAYS_PER_MONTH;
-  const standing = standingOf(workload, verbs, flow);
-  const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
-  const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
-  const uses: readonly Use[] = [
-    ['tasks: enqueue, claim, complete', 'writes', tasks * task.total],
-    ['polls for tasks', 'reads', tasks * known.readUnitsPerTask],
-    ...usesOf(standing, architecture),
-    [`rows kept for ${retentionDays} days`, 'storage', storedGb],
-    ['their backups', 'backups', storedGb],
-    ['invocations', 'invocations', invocationsOf(standing)],
-    [`compute of workers, ${memoryMb} MB ${architecture}`, architecture, workerGbSeconds],
-    ...watchingOf(workload, activityOf(workload, flow, standing)),
-  ];
-  return bill(uses, prices);
+function usesOf(standing: Standing, { architecture }: Workload): readonly Use[] {
+  return Object.entries(standing).flatMap(([what, { writeUnits, readUnits, gbSeconds }]): Use[] => {
+    const polls = writeUnits > 0 || gbSeconds > 0 ? `${what}: polls` : what;
+    const uses: readonly Use[] = [
+      [what, 'writes', writeUnits],
+      [polls, 'reads', readUnits],
+      [`${what}: compute`, architecture, gbSeconds],
+    ];
+    return uses.filter(([, , amount]) => amount > 0);
+  });
 }
 
-function usesOf(standing: readonly Standing[], architecture: Architecture): readonly Use[] {
-  return standing.flatMap(({ what, writeUnits, readUnits, gbSeconds }): Use[] => [
-    ...(writeUnits > 0 ? [[what, 'writes', writeUnits] as const] : []),
-    ...(readUnits > 0
-      ? [[writeUnits > 0 || gbSeconds > 0 ? `${what}: polls` : what, 'reads', readUnits] as const]
-      : []),
-    ...(gbSeconds > 0 ? [[`${what}: compute`, architecture, gbSeconds] as const] : []),
-  ]);
+function invocationsOf(standing: Standing): number {
+  return Object.values(standing).reduce((sum, { invocations }) => sum + invocations, 0);
 }
 
-function invocationsOf(standing: readonly Standing[]): number {
-  return standing.reduce((sum, one) => sum + one.invocations, 0);
-}
-
-function activityOf(
-  { tasksPerDay }: Workload,
-  { workerSecondsPerDay }: WorkerDays,
-  standing: readonly Standing[],
-): Activity {
-  const invocations = (of: Standing['what']): number => standing.find(({ what }) => what === of)?.invocations ?? 0;
+function standingCost(workload: Workload, verbs: VerbTable) {
+  const months = Object.entries(standingOf(workload, verbs, flowOf(workload)));
+  const each = months.map(([what, month]) => [what, dollarsOf(month, workload)] as const);
   return {
-    ticks: invocations('ticks'),
-    wakes: invocations('wakes'),
-    starts: invocations('sessions and permits of workers'),
-    workerSeconds: workerSecondsPerDay * DAYS_PER_MONTH,
-    activeHours: 1 - Math.exp(-tasksPerDay / HOURS_PER_DAY),
+    tasksPerDay: workload.tasksPerDay,
+    /** A month each. */
+    dollars: Object.fromEntries(each) as Readonly<Record<StandingKind, number>>,
+    dollarsPerMonth: each.reduce((sum, [, some]) => sum + some, 0),
   };
 }
 
-function idleOf(workload: Workload, verbs: VerbTable, prices: Prices): Idle {
-  const load = { ...workload, tasksPerDay: 0 };
+function idleOf(load: Workload, verbs: VerbTable) {
   const flow = flowOf(load);
   const standing = standingOf(load, verbs, flow);
-  const uses: readonly Use[] = [
-    ...usesOf(standing, workload.architecture),
+  const parts = bill([
+    ...usesOf(standing, load),
     ['invocations', 'invocations', invocationsOf(standing)],
-    ...watchingOf(load, activityOf(load, flow, standing)),
-  ];
+    ...watchingOf(load, standing, flow),
+  ]);
   const isOfTable = ({ what }: Part): boolean => ONCE_A_TABLE.some((one) => one === what);
-  const parts = bill(uses, prices);
-  const dashboard = parts.filter(({ by }) => by === 'dashboards');
+  const isDashboard = ({ by }: Part): boolean => by === 'dashboards';
   return {
-    first: sumOf(parts.filter((part) => !dashboard.includes(part))),
+    /** Without the dashboard. */
+    first: sumOf(parts.filter((part) => !isDashboard(part))),
+    /** Each further queue of the table, without the waker's alarms and without the free tier. */
     further: { dollars: sumOf(parts.filter((part) => !isOfTable(part))).dollars },
-    dashboard: sumOf(dashboard),
+    /** Total for all queues of the table. */
+    dashboard: sumOf(parts.filter(isDashboard)),
   };
 }
 
-function limitsOf(workload: Workload, task: TaskUnits, flow: Flow): readonly Limit[] {
-  const { shards, maxWorkers, concurrency, utilisation, tasksPerDay } = workload;
-  const unitsPerSecond = flow.tasksPerSecond * task.total;
-  const places = concurrency * utilisation;
-  const limit = (what: string, used: number, remedy: string): Limit => ({
-    what,
-    used,
-    atTasksPerDay: tasksPerDay / used,
-    remedy,
-  });
+/** The largest batch that Lambda takes from a standard queue without waiting for more. */
+const BATCH = 10;
+/** Express bills memory in steps of 64 MB. */
+const EXPRESS_GB = 64 / 1024;
+
+/**
+ * The cost of as many tasks on other AWS services: their requests and compute, without logs and alarms. It does not compare guarantees.
+ * A task is one message or one execution, and an attempt is one more. Its payload fits into 64 KB.
+ */
+function besideOthers(tasks: number, workload: Workload): readonly ({ readonly what: string } & Sum)[] {
+  const { secondsPerTask, memoryMb, architecture, utilisation } = workload;
+  const attempts = tasks * workload.attemptsPerTask;
+  const lambda = (perInvocation: number, busyShare: number): readonly Use[] => [
+    ['invocations', 'invocations', attempts / perInvocation],
+    ['compute', architecture, (attempts * secondsPerTask * memoryMb) / 1024 / perInvocation / busyShare],
+  ];
+  const one = (what: string, uses: readonly Use[]) => ({ what, ...sumOf(bill(uses)) });
   return [
-    limit(
-      `maxWorkers = ${maxWorkers}`,
-      flow.inFlight / (maxWorkers * places),
-      'raise maxWorkers, or the tasks at work in each',
+    one(`SQS and Lambda, ${BATCH} messages side by side in an invocation`, [
+      ['requests', 'messages', tasks + (2 * attempts) / BATCH],
+      ...lambda(BATCH, utilisation),
+    ]),
+    // Send, receive, delete.
+    one('SQS and Lambda, a message an invocation', [['requests', 'messages', tasks + 2 * attempts], ...lambda(1, 1)]),
+    one('Step Functions Express and Lambda', [
+      ['requests', 'expressRequests', tasks],
+      ['duration', 'expressCompute', attempts * secondsPerTask * EXPRESS_GB],
+      ...lambda(1, 1),
+    ]),
+    // The task's own transition, and the end.
+    one('Step Functions Standard and Lambda', [['transitions', 'transitions', attempts * 2], ...lambda(1, 1)]),
+  ];
+}
+
+/**
+ * How many workers start for a burst of tasks, by the planning rule of ticks and wakes, and what they cost: compute, invocations, sessions
+ * and permits. Assumes that the queue knows how long its tasks take, and that no worker is running.
+ */
+function burstOf(workload: Workload, verbs: VerbTable) {
+  const { burstTasks: tasks, startWithinSeconds, secondsPerTask, concurrency, maxWorkers } = workload;
+  const limits = { maxWorkers, concurrency, startWithinMs: startWithinSeconds * 1000 };
+  const { workers, missing } = wantedWorkers({ due: tasks, late: 0, tookMs: secondsPerTask * 1000 }, 0, limits);
+  const rounds = Math.ceil(tasks / Math.max(1, workers * concurrency));
+  const billedSeconds = workers * (rounds * secondsPerTask + SECONDS.perStart);
+  const { createSession, acquirePermit, releasePermit, endSession } = verbs;
+  return {
+    tasks,
+    workers,
+    /** How many more workers would start without the limit of `maxWorkers`. */
+    missing,
+    /** After the workers have started. */
+    lastBeginsAfterSeconds: Math.max(0, rounds - 1) * secondsPerTask,
+    dollars: dollarsOf(
+      {
+        writeUnits: workers * (createSession.total + acquirePermit.total + releasePermit.total + endSession.total),
+        readUnits: 0,
+        invocations: workers,
+        gbSeconds: (billedSeconds * workload.memoryMb) / 1024,
+      },
+      workload,
     ),
-    limit(
+  };
+}
+
+function limitsOf(workload: Workload, task: ReturnType<typeof taskUnits>, { tasksPerSecond, inFlight }: Flow) {
+  const { shards, maxWorkers, tasksPerDay } = workload;
+  const places = workload.concurrency * workload.utilisation;
+  const limits: readonly (readonly [what: string, used: number, remedy: string])[] = [
+    [`maxWorkers = ${maxWorkers}`, inFlight / (maxWorkers * places), 'raise maxWorkers, or the tasks at work in each'],
+    [
       `${shards} shards of the ready index, ${PARTITION_WRITE_UNITS_PER_SECOND} write units a second each`,
-      (flow.tasksPerSecond * task.readyIndex) / (shards * PARTITION_WRITE_UNITS_PER_SECOND),
+      (tasksPerSecond * task.readyIndex) / (shards * PARTITION_WRITE_UNITS_PER_SECOND),
       'raise shards, for dispatcher, workers and clients alike',
-    ),
-    limit(
+    ],
+    [
       `a new table's first ${NEW_TABLE_WRITE_UNITS_PER_SECOND} write units a second`,
-      unitsPerSecond / NEW_TABLE_WRITE_UNITS_PER_SECOND,
+      (tasksPerSecond * task.total) / NEW_TABLE_WRITE_UNITS_PER_SECOND,
       'warm the table up, or let it double every half hour',
-    ),
-    limit(
+    ],
+    [
       `the account's ${TABLE_WRITE_UNITS_PER_SECOND} write units a second and table`,
-      (flow.tasksPerSecond * task.table) / TABLE_WRITE_UNITS_PER_SECOND,
+      (tasksPerSecond * task.table) / TABLE_WRITE_UNITS_PER_SECOND,
       'ask AWS for a larger quota, or give queues tables of their own',
-    ),
-    limit(
+    ],
+    [
       `Lambda's ${LAMBDA_CONCURRENCY} invocations at once`,
-      flow.inFlight / (LAMBDA_CONCURRENCY * places),
+      inFlight / (LAMBDA_CONCURRENCY * places),
       'ask AWS for a larger quota, or raise the tasks at work in each worker',
-    ),
-  ].sort((one, other) => other.used - one.used);
+    ],
+  ];
+  return limits
+    .map(([what, used, remedy]) => ({ what, used, atTasksPerDay: tasksPerDay / used, remedy }))
+    .sort((one, other) => other.used - one.used);
 }

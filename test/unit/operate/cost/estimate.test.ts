@@ -4,10 +4,10 @@ import { estimateCost } from '../../../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';
 import { dollarsOf as dollarsOfStanding } from '../../../../shared/operate/cost/standing-cost.ts';
 import { PRICES, priceOf } from '../../../../shared/operate/cost/prices.ts';
-import { verbTable } from '../../../../shared/operate/cost/verbs.ts';
+import { verbTable } from '../../../../shared/operate/cost/units.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 
-const estimate = (changes: Partial<Workload> = {}) => estimateCost({ ...DEFAULT_WORKLOAD, ...changes }, PRICES);
+const estimate = (changes: Partial<Workload> = {}) => estimateCost({ ...DEFAULT_WORKLOAD, ...changes });
 const dollarsOf = (changes: Partial<Workload>, what: RegExp): number =>
   estimate(changes).parts.find((part) => what.test(part.what))?.dollars ?? NaN;
 
@@ -162,12 +162,12 @@ describe('estimateCost', () => {
   test.each(['arm64', 'x86_64'] as const)('prices the compute of functions that stand by for %s', (architecture) => {
     const compute = { writeUnits: 0, readUnits: 0, invocations: 0, gbSeconds: 1e6 };
 
-    expect(dollarsOfStanding(compute, PRICES, { architecture })).toBeCloseTo(1e6 * priceOf(PRICES, architecture));
+    expect(dollarsOfStanding(compute, { architecture })).toBeCloseTo(1e6 * priceOf(architecture));
   });
 
   test('takes the free amount from all lines of one price together', () => {
     const compute = estimate().parts.filter(({ by }) => by === 'arm64');
-    const free = PRICES.of.arm64.free * priceOf(PRICES, 'arm64');
+    const free = PRICES.of.arm64.free * priceOf('arm64');
 
     const saved = compute.reduce((sum, { dollars, dollarsAfterFree }) => sum + dollars - dollarsAfterFree, 0);
     expect(saved).toBeCloseTo(free);
@@ -182,14 +182,11 @@ describe('estimateCost', () => {
     expect(batches).toBe(Math.round(200 / 10 / 0.7 + 0.6 + 14.4));
   });
 
-  test.each(['arm64', 'invocations', 'writes'] as const)('bills for a burst what %s cost', (name) => {
-    const dollarsAt = (times: number): number => {
-      const price = { ...PRICES.of[name], dollars: PRICES.of[name].dollars * times };
-      return estimateCost(DEFAULT_WORKLOAD, { ...PRICES, of: { ...PRICES.of, [name]: price } }).burst.dollars;
-    };
+  test('bills for a burst its compute, its invocations, and the sessions and permits of its workers', () => {
+    const [workers, seconds, units] = [10, 10 + 0.08, 2 + 1 + 1 + 2];
+    const each = (seconds / 2) * priceOf('arm64') + priceOf('invocations') + units * priceOf('writes');
 
-    expect(dollarsAt(2)).toBeGreaterThan(dollarsAt(1));
-    expect(dollarsAt(2) - dollarsAt(1)).toBeCloseTo(dollarsAt(1) - dollarsAt(0));
+    expect(estimate().burst.dollars).toBeCloseTo(workers * each, 9);
   });
 
   test('starts as many workers for a burst as plans do, so that a shorter startWithin has the last task begin sooner', () => {

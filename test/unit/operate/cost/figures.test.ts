@@ -1,7 +1,6 @@
 /** The whole estimate of the default workload, and what each figure of a workload changes in it. */
 import { expect, test } from 'vitest';
 import { estimateCost } from '../../../../shared/operate/cost/estimate.ts';
-import { PRICES } from '../../../../shared/operate/cost/prices.ts';
 import type { FIGURES, Workload } from '../../../../shared/operate/cost/workload.ts';
 import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';
 
@@ -53,7 +52,7 @@ function shown(value: unknown): string {
 }
 
 function estimateOf(changes: Partial<Workload>): ReadonlyMap<string, string> {
-  const { workload: _, ...estimate } = estimateCost({ ...DEFAULT_WORKLOAD, ...changes }, PRICES);
+  const { workload: _, ...estimate } = estimateCost({ ...DEFAULT_WORKLOAD, ...changes });
   return new Map(linesOf(estimate, ''));
 }
 

@@ -7,7 +7,6 @@ import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { Workload } from '../../../../shared/operate/cost/workload.ts';
 import { estimateCost, sizeOfJson } from '../../../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';
-import { PRICES } from '../../../../shared/operate/cost/prices.ts';
 import { CommitRefusedError } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';
@@ -17,7 +16,7 @@ import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
 const TASKS = 48;
 const estimated = (changes: Partial<Workload>): number =>
-  estimateCost({ ...DEFAULT_WORKLOAD, resultBytes: 0, ...changes }, PRICES).writeUnitsPerTask;
+  estimateCost({ ...DEFAULT_WORKLOAD, resultBytes: 0, ...changes }).writeUnitsPerTask;
 const measured = (q: MemoryQueue): number =>
   Object.values(q.taskUnits()).reduce((sum, units) => sum + units, 0) / TASKS;
 

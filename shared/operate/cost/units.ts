@@ -1,0 +1,83 @@
+/**
+ * Write units per operation, for rows of the sizes that the statements write; `test/unit/operate/cost/measured.test.ts` compares them with
+ * what the simulated store charges, and `npm run bench -- units` with an engine.
+ */
+import { DEFLATE_FROM_BYTES } from '../../dynamo/engine/stored-json.ts';
+import { INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
+import type { Workload } from './workload.ts';
+
+/** Units of the table and of each index separately, because each has its own throughput limit. */
+export interface VerbUnits {
+  readonly table: number;
+  readonly readyIndex: number;
+  readonly directoryIndex: number;
+  readonly total: number;
+}
+
+/** A task's row by its state, without input and result; what a reference to a payload adds to it, and the payload's row without its text. */
+const BYTES = { ready: 305, running: 368, retried: 592, done: 352, reference: 135, payload: 119 };
+/** The service's overhead per stored row. */
+const STORAGE_OVERHEAD_BYTES = 100;
+
+export type VerbTable = ReturnType<typeof tableOf>;
+
+type Shape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems'>;
+
+export function verbTable(shape: Shape): VerbTable {
+  return tableOf(shape);
+}
+
+function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems }: Shape) {
+  const stored = (bytes: number): number => (bytes < DEFLATE_FROM_BYTES ? bytes : Math.ceil(bytes * deflatedShare));
+  const isApart = inputBytes > INPUT_LIMIT_BYTES;
+  const input = isApart ? BYTES.reference : stored(inputBytes);
+  const result = resultBytes === 0 ? 0 : 'result'.length + stored(resultBytes);
+  const row = (bytes: number, perUnit = 1_024): number => Math.ceil(bytes / perUnit);
+  const [ready, running] = [row(BYTES.ready + input), row(BYTES.running + input)];
+  const ended = Math.max(running, row(BYTES.done + input + result));
+  const payloadBytes = isApart ? BYTES.payload + stored(inputBytes) : 0;
+  const payload = row(payloadBytes);
+  return {
+    /** With its payload, in one transaction. A transaction doubles the rows, and not their entries in indexes. */
+    enqueue: units(isApart ? 2 * (ready + payload) : ready, 1),
+    claim: units(running),
+    complete: units(ended, 1),
+    /** With the user's items. */
+    commit: commitItems === 0 ? units(ended, 1) : units(2 * (ended + commitItems), 1),
+    /** Refused by one of their conditions, and barred. */
+    refusedCommit: units(2 * (running + commitItems) + row(BYTES.running + '#sequence'.length + 1 + input)),
+    retry: units(Math.max(running, row(BYTES.retried + input)), 2),
+    refusedClaim: units(running),
+    removePayload: units(payload),
+    /** Per attempt. */
+    payloadReadUnits: row(payloadBytes, 4_096),
+    createSession: units(1, 0, 1),
+    heartbeat: units(1),
+    /** The ended session also leaves the directory. */
+    endSession: units(1, 0, 1),
+    acquirePermit: units(1),
+    releasePermit: units(1),
+    /** Bytes of a finished task's own row, the service's own included. */
+    storedBytes: BYTES.done + input + result + STORAGE_OVERHEAD_BYTES,
+  };
+}
+
+function units(table: number, readyIndex = 0, directoryIndex = 0): VerbUnits {
+  return { table, readyIndex, directoryIndex, total: table + readyIndex + directoryIndex };
+}
+
+/** Average units of one task's course, by the operations and how often each is sent. */
+export function taskUnits(course: Workload, verbs: VerbTable): Omit<VerbUnits, 'directoryIndex'> {
+  const { attemptsPerTask, commitItems, refusedPerTask, refusedCommitsPerTask } = course;
+  const sent: readonly (readonly [VerbUnits, times: number])[] = [
+    [verbs.enqueue, 1],
+    [verbs.claim, attemptsPerTask],
+    [verbs.retry, attemptsPerTask - 1],
+    [commitItems > 0 ? verbs.commit : verbs.complete, 1],
+    [verbs.refusedClaim, refusedPerTask],
+    [verbs.refusedCommit, refusedCommitsPerTask],
+    [verbs.removePayload, 1],
+  ];
+  const sum = (of: keyof VerbUnits): number => sent.reduce((all, [one, times]) => all + one[of] * times, 0);
+  return { total: sum('total'), table: sum('table'), readyIndex: sum('readyIndex') };
+}
