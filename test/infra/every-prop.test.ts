@@ -62,6 +62,9 @@ const BESIDE: Readonly<Partial<Record<keyof TaskWorkersProps, TaskWorkersProps>>
   flexibleWindow: { schedule: ScheduleExpression.rate(Duration.hours(1)) },
 };
 
+/** At the end of a logical id. */
+const HASH = /(?<=[a-z])[0-9A-F]{8}\b/g;
+
 const template = (props: TaskWorkersProps): readonly string[] => linesOf(synthesize(props).template().toJSON());
 const plain = template({});
 
@@ -86,10 +89,15 @@ test('a second queue on the table, with a topic for alarms, and all that may be 
   for (const verb of ['Enqueue', 'Replace', 'Coordinate', 'Schedule', 'Observe', 'Operate'] as const)
     mail[`grant${verb}`](new Role(stack, verb, { assumedBy }));
 
-  await expect(difference(plain, linesOf(synthesized.template().toJSON())).join('\n')).toMatchFileSnapshot(
-    './second-queue.txt',
-  );
+  const first = plain.map(named).sort();
+  const lines = linesOf(synthesized.template().toJSON()).map(named);
+  await expect(difference(first, lines.sort()).join('\n')).toMatchFileSnapshot('./second-queue.txt');
 });
+
+/** As a line of the first queue would have it, without the hashes of names: what is alike is in `stack.txt`. */
+function named(line: string): string {
+  return line.replaceAll('Mail', 'Media').replaceAll(/\bmail\b/g, 'media').replaceAll(HASH, '');
+}
 
 test.each(Object.entries(OTHERS))('%s', async (name, value: unknown) => {
   const beside = BESIDE[name as keyof TaskWorkersProps];
