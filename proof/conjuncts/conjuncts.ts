@@ -15,6 +15,7 @@ import { placementsAt, play } from '../simulation/placement/stage.ts';
 import { runSeed } from '../simulation/run-seed.ts';
 import { allConjuncts, rewriteWrites, watchDecisions, withoutConjunct } from './conjunct.ts';
 import { verdictOf } from './conjunct-verdicts.ts';
+import { decidedByScenes } from './late-copies.ts';
 
 interface Flags {
   readonly only: string;
@@ -32,14 +33,17 @@ const PLACES_LIMIT = 12;
 
 Error.stackTraceLimit = 0;
 
+const BY_SCENE = { kind: 'killed', by: 'a late copy of a scene' } as const;
+
 async function main({ only, seeds }: Flags): Promise<number> {
   const decided = await placesOfDecisions(seeds);
   const names = new Set([...(await allConjuncts()), ...decided.keys()]);
+  const byScenes = await decidedByScenes();
   const counts = { killed: 0, noticed: 0, redundant: 0 };
   const wrong: string[] = [];
   for (const name of [...names].filter((one) => one.includes(only)).sort()) {
     const places = decided.get(name) ?? [];
-    const verdict = verdictOf(name);
+    const verdict = verdictOf(name) ?? (byScenes.has(name) ? BY_SCENE : undefined);
     const killer = await killerOf(name, places);
     if (verdict !== undefined) counts[verdict.kind]++;
     if (killer !== undefined) counts.noticed++;
