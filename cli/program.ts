@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   enqueue: async () => (await import('./commands/enqueue.ts')).enqueueCommand,
   work: async () => (await import('./commands/work.ts')).workCommand,
   tasks: async () => (await import('./commands/tasks.ts')).tasksCommand,
+  callbacks: async () => (await import('./commands/callbacks.ts')).callbacksCommand,
   schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand,
   queues: async () => (await import('./commands/queues.ts')).queuesCommand,
   keys: async () => (await import('./commands/keys.ts')).keysCommand,

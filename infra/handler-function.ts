@@ -26,7 +26,11 @@ const REQUIRE_BANNER =
  * every cold start.
  * Task code that imports it gets the runtime's copy.
  */
-const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
+const LOADED_WHEN_NEEDED = [
+  '@aws-sdk/client-dynamodb',
+  // The SDK of durable executions names it, and durable tasks never load it.
+  '@aws-sdk/client-lambda',
+];
 
 const BUNDLING: BundlingOptions = {
   format: OutputFormat.ESM,

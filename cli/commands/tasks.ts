@@ -16,6 +16,7 @@ import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts'
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
+import { durableHistory, durableText } from '../queue/durable-history.ts';
 import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
 import { tasksTailCommand } from './tasks-tail.ts';
@@ -127,8 +128,12 @@ async function showTask(
   if (task === undefined) throw taskNotFound({ queue, id });
   const failure = task.lastError === undefined ? undefined : await store.getFailure(task);
   const now = runtime.clock.now();
+  const { journal, ...known } = task;
+  const history = journal && (await durableHistory(store, task));
   const holder = task.state === 'running' ? await holderOf(connection, task.session, now) : undefined;
-  output.answer({ ...task, failure }, () => taskText(task, { failure, holder }, now));
+  const answer = journal === undefined ? known : { ...known, waitsFor: [...journal.open], history };
+  const text = () => [taskText(task, { failure, holder }, now), history && durableText(history, now)];
+  output.answer({ ...answer, failure }, () => text().filter(Boolean).join('\n\n'));
 }
 
 async function holderOf({ sessions, maxClockSkewMs }: CliConnection, id: string, now: number): Promise<string> {

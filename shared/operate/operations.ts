@@ -11,6 +11,9 @@
 import { defined } from '../core/defined.ts';
 import type { AuditStore } from './audit/audit-store.ts';
 import type { LockClient } from '../coordination/lock/lock-client.ts';
+import { callbackKeyOf } from '../tasks/durable/callback-id.ts';
+import type { CallbackFailure } from '../tasks/durable/callbacks.ts';
+import { operationOf } from '../tasks/durable/entry.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
 import type { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
@@ -42,6 +45,18 @@ export interface Operator {
 interface TaskInput extends TaskKey {
   /** The observed counter. */
   readonly leaseCounter: number | undefined;
+}
+
+interface CallbackInput {
+  readonly callbackId: string;
+}
+
+interface CallbackResultInput extends CallbackInput {
+  readonly result?: string;
+}
+
+interface CallbackFailureInput extends CallbackInput {
+  readonly failure: CallbackFailure;
 }
 
 interface Operation<Input, Report> {
@@ -118,6 +133,17 @@ const OPERATIONS = {
         ...defined({ id, delay: delayMs }),
       }),
     outcome: ({ id, created }) => `${id} ${created ? 'added' : 'was there already'}`,
+  }),
+  /** Answers what a durable task waits for. */
+  'callback.succeed': operation({
+    target: callbackTarget,
+    execute: ({ callbackId, result }: CallbackResultInput, { tasks }) => tasks.callbacks.succeed(callbackId, result),
+    outcome: (answered) => answered,
+  }),
+  'callback.fail': operation({
+    target: callbackTarget,
+    execute: ({ callbackId, failure }: CallbackFailureInput, { tasks }) => tasks.callbacks.fail(callbackId, failure),
+    outcome: (answered) => answered,
   }),
   'lock.release': operation({
     target: ({ key, leaseCounter }: LockInput) => `${key} ${leaseCounter}`,
@@ -256,6 +282,12 @@ export class Operations {
 
 function operation<Input, Report>(one: Operation<Input, Report>): Operation<Input, Report> {
   return one;
+}
+
+/** Without the secret of the id. */
+function callbackTarget({ callbackId }: CallbackInput): string {
+  const { queue, id, openKey } = callbackKeyOf(callbackId);
+  return `${queue}/${id} ${operationOf(openKey)}`;
 }
 
 function taskTarget({ queue, id, leaseCounter }: TaskInput): string {

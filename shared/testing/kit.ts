@@ -308,7 +308,10 @@ export class TestKit {
   /** A task that waits for others is due at the end of time. */
   #untilDueMs(): number {
     const now = this.clock.now();
-    const moments = this.#unfinished().map(({ readyAt }) => Number(readyAt));
+    const unfinished = this.#unfinished();
+    // Its worker is dead, and its session has yet to expire.
+    if (unfinished.some(({ state }) => state === 'running')) return 0;
+    const moments = unfinished.map(({ readyAt }) => Number(readyAt));
     const next = Math.min(...moments.filter((at) => now < at && at < MAX_EPOCH_MS));
     return next === Infinity ? 0 : next - now;
   }

@@ -1,4 +1,5 @@
 /** Operators' acts are written down before they are done: an operator who cannot write does nothing. */
+import { callbackIdOf } from '../../../shared/tasks/durable/callback-id.ts';
 import { expect, test } from 'vitest';
 import { ENDED } from '../../support/made-rows.ts';
 import { AuditStore } from '../../../shared/operate/audit/audit-store.ts';
@@ -90,6 +91,8 @@ class World {
 }
 
 const task = { queue: 'media', id: 'a', leaseCounter: undefined };
+const CALLBACK = callbackIdOf({ queue: 'media', id: 'a' }, 'op.secret');
+
 const INPUTS: readonly (readonly [OperationVerb, object])[] = [
   ['task.run-now', task],
   ['task.retry', task],
@@ -99,6 +102,8 @@ const INPUTS: readonly (readonly [OperationVerb, object])[] = [
   ['queue.retry', { queue: 'media' }],
   ['key.recount', { queue: 'media', key: 'customer-7' }],
   ['key.pass', { queue: 'media', key: 'customer-7' }],
+  ['callback.succeed', { callbackId: CALLBACK, result: 'yes' }],
+  ['callback.fail', { callbackId: CALLBACK, failure: { message: 'no' } }],
   ['lock.release', { key: 'reports', leaseCounter: 1 }],
   ['semaphore.evict', { name: 'uploads', token: 1 }],
   ['semaphore.limit', { name: 'uploads', limit: 2, seen: 1 }],
@@ -209,6 +214,11 @@ const REPORTS: Readonly<Record<OperationVerb, readonly (readonly [input: object,
       { id: 'a', created: false },
     ],
   ],
+  'callback.succeed': [
+    [{ callbackId: CALLBACK, result: 'yes' }, 'accepted'],
+    [{ callbackId: CALLBACK }, 'over'],
+  ],
+  'callback.fail': [[{ callbackId: CALLBACK, failure: { message: 'no' } }, 'accepted']],
   'lock.release': [[{ key: 'k', leaseCounter: 4, lockDelay: 0 }, { kind: 'released' }]],
   'semaphore.evict': [
     [{ name: 's', token: 4 }, {}],
@@ -282,9 +292,10 @@ async function told(verb: string, input: object, report: unknown): Promise<strin
     },
   };
   const clients = Object.fromEntries(
-    ['tasks', 'operator', 'locks', 'semaphores', 'sessions', 'schedules'].map((name) => [name, client(name)]),
+    ['operator', 'locks', 'semaphores', 'sessions', 'schedules'].map((name) => [name, client(name)]),
   );
-  const ports = { ...clients, audit, runtime: { clock: new FakeClock(new Date(STARTS_AT)) } };
+  const tasks = Object.assign(Object.create(client('tasks')) as object, { callbacks: client('callbacks') });
+  const ports = { ...clients, tasks, audit, runtime: { clock: new FakeClock(new Date(STARTS_AT)) } };
   const operations = new Operations(ports as never);
   expect(await operations.execute(verb as OperationVerb, input as never, ANN)).toEqual(report);
   return lines;
