@@ -3,21 +3,26 @@ import { judgeSession } from '../../shared/session/session-record.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { NEVER } from '../../shared/tasks/task/batch.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
-import { relative } from '../output.ts';
+import { plural, relative } from '../output.ts';
 
 /** A task that waits is ready once it is due. */
 export function stateOf(task: TaskRecord, now: number): string {
   return task.state === 'ready' && task.readyAt > now ? 'delayed' : task.state;
 }
 
-/** Like `stateOf`, but also says what a parent waits for. */
+/** Like `stateOf`, but also says what a parent or a durable task waits for. */
 export function stateText(task: TaskRecord, now: number): string {
-  return waitsForChildren(task) ? 'waits for children' : stateOf(task, now);
+  if (waitsForChildren(task)) return 'waits for children';
+  if (!isSuspended(task, now)) return stateOf(task, now);
+  const open = task.journal?.open.size ?? 0;
+  return open === 0 ? 'suspended' : `suspended, waits for ${plural(open, 'answer or task', 'answers or tasks')}`;
 }
 
 export function dueText(task: TaskRecord, now: number): string {
   if (!('readyAt' in task)) return '';
-  return waitsForChildren(task) ? 'when its children have ended' : relative(task.readyAt, now);
+  if (waitsForChildren(task)) return 'when its children have ended';
+  const at = relative(task.readyAt, now);
+  return isSuspended(task, now) && task.journal?.open.size !== 0 ? `${at}, or when it is answered` : at;
 }
 
 /** Describes the session that runs a task. If it has ended, says that the task waits to be taken over. */
@@ -31,6 +36,12 @@ export function holderText(
   const expiresAt = session?.status === 'live' ? session.expiresAt : null;
   const end = expiresAt === null ? 'ended' : `expired ${relative(expiresAt, now)}`;
   return `${id}, ${end}: a worker that looks takes the task over`;
+}
+
+/** A durable task that waits, and not because an attempt failed. */
+function isSuspended(task: TaskRecord, now: number): boolean {
+  const { state, journal, failingSince } = task;
+  return state === 'ready' && journal !== undefined && failingSince === undefined && task.readyAt > now;
 }
 
 function waitsForChildren(task: TaskRecord): boolean {
