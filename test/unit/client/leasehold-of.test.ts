@@ -6,7 +6,9 @@ import { ConfigurationError, LeaseLostError } from '../../../shared/core/errors.
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { createTestKit } from '../../../shared/testing/kit.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { silent } from '../../../shared/testing/silent-log.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
 
 /** Runs a task that opens a session and takes a lock with it. */
 async function held(then: (task: TaskContext, session: Session) => unknown, options = {}) {
@@ -91,3 +93,13 @@ const COUNT = {
   ExpressionAttributeNames: { '#count': 'count' },
   ExpressionAttributeValues: { ':one': 1 },
 };
+
+test('a denied lock names the grant, and a denied task does not', async () => {
+  const { leasehold, driver } = simulatedWorld().start();
+  await using session = await leasehold.session();
+  driver.attempt = () =>
+    Promise.reject(new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not allowed' }));
+
+  await expect(session.lock('k')).rejects.toThrow('in CDK, workers.grantCoordinate(workers) allows it to tasks');
+  await expect(leasehold.tasks.get('t')).rejects.toThrow(/^(?!.*grantCoordinate).*not allowed/s);
+});
