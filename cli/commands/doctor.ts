@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { awsEnvironment } from '../../shared/dynamo/wire/aws-environment.ts';
 import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';
+import { judgeBatches } from '../doctor/batches.ts';
 import { examine, orUnknown } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';
@@ -57,7 +58,8 @@ async function doctor(
       : [];
   const { clock } = connection.runtime;
   const keys = hasTable ? [await orUnknown(`keys in ${queue}`, () => judgeKeys(there, clock))] : [];
-  const findings = [...examined, ...keys, ...names];
+  const batches = hasTable ? [await orUnknown(`batches in ${queue}`, () => judgeBatches(there, clock))] : [];
+  const findings = [...examined, ...keys, ...batches, ...names];
   const worst = worstOf(findings);
   output.answer({ health: worst, findings }, () => findingsText(findings, output));
   return worst === 'broken' || (strict === true && worst === 'warning') ? EXIT.failed : EXIT.done;

@@ -74,7 +74,7 @@ export const OTHER_CASES: Cases = {
   ),
   'batch, SET #pending = #pending - :one: #pending > :one'(rows) {
     counted(rows, 1);
-    return beside(rows, countDown(TABLE, BATCH, 'done'));
+    return beside(rows, countDown(TABLE, BATCH, 'done', rows.stamp()));
   },
   'batch, SET #pending = #pending - :one: #pending = :one'(rows) {
     counted(rows, 2);

@@ -117,7 +117,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...['paused', 'lanes', 'shards', 'took', 'unknown', 'names'],
   ...['concurrency', 'startWithin', 'starts'],
   // batch
-  ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter', 'childrenDigest'],
+  ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter', 'childrenDigest', 'countedAt'],
   // key
   ...['running', 'window', 'started', 'enteredAt', 'staySeconds'],
   // a task that waits for a place of its key

@@ -18,6 +18,7 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
     cancelled: row.count('cancelled'),
     waiter: decodeWaiter(row),
     ...defined({ childrenDigest: row.optional('childrenDigest', (name) => row.string(name)) }),
+    ...defined({ countedAt: row.optional('countedAt', (name) => row.count(name)) }),
     nonce: row.string('nonce'),
   };
 }

@@ -12,6 +12,7 @@
  * | waiter | S, JSON | the task that the last one makes due | create |
  * | childrenDigest | S, optional | of the ids of the children, if the user named the batch | create |
  * | nonce | S | of its creation | create |
+ * | countedAt | N, epoch ms | when the last end was counted; absent: none, or only the very last | count down |
  * | finishedAt | N, epoch ms | when the last child ended | count down |
  * | ttl | N, epoch s | set once all have ended | count down |
  */
@@ -56,13 +57,18 @@ export function createBatch(
  * Effect: one fewer pending.
  * Outcomes: refused = this is the last child, or the batch does not exist; the row shows which.
  */
-export function countDown(table: string, { queue, id }: BatchKey, ending: ChildEnding): Statement<'update'> {
+export function countDown(
+  table: string,
+  { queue, id }: BatchKey,
+  ending: ChildEnding,
+  { now }: Pick<Stamp, 'now'>,
+): Statement<'update'> {
   return updateStatement('batch.countDown', {
     table,
     key: batchKey(queue, id),
     guard: '#pending > :one',
-    effect: COUNT[ending],
-    values: { ':one': 1 },
+    effect: `${COUNT[ending]}, #countedAt = :now`,
+    values: { ':one': 1, ':now': now },
   });
 }
 

@@ -49,6 +49,8 @@ export interface BatchRecord extends BatchKey, BatchCounts {
   readonly waiter: Waiter;
   /** Digest of the ids of its children. Only of a batch with an id of the user's own, who may ask for it again. */
   readonly childrenDigest?: string;
+  /** When it last counted an end. Absent: never. */
+  readonly countedAt?: number;
   readonly nonce: string;
 }
 

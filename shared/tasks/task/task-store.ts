@@ -172,10 +172,10 @@ export interface TaskStore {
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
 
-  /** Returns index entries that are due at `now`, oldest first. A page of foreign entries is empty. Eventually consistent. */
+  /** Returns index entries that are due at `now`, and not before `from`, oldest first. A page of foreign entries is empty. Eventually consistent. */
   page(
     partition: ReadyPartition,
-    query: PageQuery & { readonly now: number; readonly after?: unknown },
+    query: PageQuery & { readonly now: number; readonly from?: number; readonly after?: unknown },
   ): Promise<{ readonly hints: readonly ReadyEntry[]; readonly next: unknown }>;
   /**
    * Returns entries of tasks of tenants and keys, due or not, by tenant, by key and then by due time. Eventually consistent.

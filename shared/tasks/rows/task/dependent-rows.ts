@@ -184,7 +184,7 @@ export class DependentRows {
     stamp: Stamp,
     send: (companions: readonly Part[]) => Promise<Sent>,
   ): Promise<Sent> {
-    const oneOfMany = await send([partOf('count', actionOf(countDown(this.#table, batch, ending)))]);
+    const oneOfMany = await send([partOf('count', actionOf(countDown(this.#table, batch, ending, stamp)))]);
     const [refusal] = refusalsOf(oneOfMany, 'count');
     if (refusal === undefined) return oneOfMany;
     const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);

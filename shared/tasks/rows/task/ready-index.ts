@@ -13,13 +13,18 @@ import { queryStatement } from '../../../dynamo/engine/statement.ts';
 export function pageOfReady(
   table: string,
   { queue, priority, shard }: ReadyPartition,
-  query: { readonly now: number; readonly limit: number; readonly after?: unknown },
+  query: { readonly now: number; readonly from?: number; readonly limit: number; readonly after?: unknown },
 ): Statement<'query'> {
+  const { now, from } = query;
   return queryStatement(
     'task.page',
     table,
-    '#readyKey = :partition AND #readyAt <= :now',
-    { ':partition': readyPartitionKey(queue, priority, shard), ':now': query.now },
+    `#readyKey = :partition AND ${from === undefined ? '#readyAt <= :now' : '#readyAt BETWEEN :from AND :now'}`,
+    {
+      ':partition': readyPartitionKey(queue, priority, shard),
+      ':now': now,
+      ...(from !== undefined && { ':from': from }),
+    },
     { IndexName: READY_INDEX.name, Limit: query.limit, after: query.after },
   );
 }

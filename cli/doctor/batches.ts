@@ -1,0 +1,65 @@
+/**
+ * Checks callbacks that wait for the children of a batch: if a producer was killed before it had added all of them, the callback waits
+ * until somebody asks for the batch again.
+ */
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import { NEVER, waitsFor } from '../../shared/tasks/task/batch.ts';
+import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
+import type { ReadyTask } from '../../shared/tasks/task/task.ts';
+import { PRIORITIES, describeTask } from '../../shared/tasks/task/task.ts';
+import type { QueueConnection } from '../connection.ts';
+import { momentAndAge } from '../output.ts';
+import { shardsInUse } from '../queue/shards.ts';
+import type { Finding } from './finding.ts';
+import { ok, warning } from './finding.ts';
+
+/** For longer than this, a batch that is at work rarely counts no end. */
+const QUIET_MS = 3_600_000;
+/** Waiting tasks of one shard that are read, and callbacks that are named. */
+const PAGE_LIMIT = 100;
+const NAMED = 5;
+
+export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'now'>): Promise<Finding> {
+  const { queue, store } = there;
+  const check = `batches in ${queue}`;
+  const now = clock.now();
+  const quiet: string[] = [];
+  let looked = 0;
+  for await (const hints of waitingForChildren(there))
+    for (const task of await store.getMany(hints)) {
+      if (task.state !== 'ready' || !isCallback(task)) continue;
+      looked++;
+      const batch = await store.getBatch(task.children);
+      const countedAt = batch?.countedAt ?? task.createdAt;
+      if (batch !== undefined && batch.pending > 0 && now - countedAt > QUIET_MS)
+        quiet.push(
+          `${describeTask(task)} ${waitsFor(batch)}, and no end was counted since ${momentAndAge(countedAt, now)}`,
+        );
+    }
+  if (quiet.length === 0)
+    return ok(check, `each of the ${looked} callbacks looked at waits for children that come to an end`);
+  const more = quiet.length > NAMED ? `; and ${quiet.length - NAMED} more` : '';
+  return warning(
+    check,
+    `${quiet.slice(0, NAMED).join('; ')}${more}`,
+    'if its children are not delayed, its producer was killed before it had added all of them: call enqueueBatch again with the same id and ' +
+      'children, which adds what is missing, or cancel the callback',
+  );
+}
+
+/** One query a shard. Tasks of tenants stand elsewhere, and are not looked at. */
+async function* waitingForChildren(there: QueueConnection): AsyncGenerator<readonly ReadyEntry[]> {
+  const { queue, store } = there;
+  const shards = await shardsInUse(there);
+  for (const priority of PRIORITIES)
+    for (let shard = 0; shard < shards; shard++) {
+      const query = { from: NEVER, now: NEVER, limit: PAGE_LIMIT };
+      const { hints } = await store.page({ queue, priority, shard }, query);
+      if (hints.length > 0) yield hints;
+    }
+}
+
+/** A parent has an attempt that asked to wait, and creates its children in the same transaction. */
+function isCallback(task: ReadyTask): task is ReadyTask & { readonly children: NonNullable<ReadyTask['children']> } {
+  return task.children !== undefined && task.past.length === 0;
+}
