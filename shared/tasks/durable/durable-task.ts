@@ -96,7 +96,7 @@ export function defineDurable(
     taskNameOf: (called) => nameIn(functions, called, isHandler),
   };
   const { input, retry, timeout } = given;
-  return defineTask<never, unknown>({
+  const definition = defineTask<never, unknown>({
     name,
     ...(input && { input }),
     ...(retry && { retry }),
@@ -106,6 +106,7 @@ export function defineDurable(
       return runDurable(arrived, task, { ...execution, handler });
     },
   });
+  return { ...definition, isDurable: true };
 }
 
 interface Execution extends Pick<InvocationPorts, 'handler' | 'recordsStarts' | 'taskNameOf'> {

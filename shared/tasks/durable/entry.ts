@@ -2,7 +2,7 @@
  * The journal of a durable task: a log of entries. An element holds the entries of one write of a holder, or one arrival from outside.
  * Names are short, because each byte is billed several times.
  */
-import type { TaskKey } from '../task/task.ts';
+import type { TaskRecord } from '../task/task.ts';
 
 export type OperationType = 'STEP' | 'WAIT' | 'CALLBACK' | 'CHAINED_INVOKE' | 'CONTEXT' | 'EXECUTION';
 
@@ -67,8 +67,8 @@ export function operationOf(openKey: string): string {
 }
 
 /** Id of the task that an invoke starts. */
-export function childIdOf({ id }: TaskKey, openKey: string): string {
-  return `${id}/${openKey}`;
+export function childIdOf({ runId }: Pick<TaskRecord, 'runId'>, openKey: string): string {
+  return `${runId}/${openKey}`;
 }
 
 /**

@@ -8,7 +8,8 @@
  * | `replace` | gets the new input and time | gets them when its attempt ends | starts over |
  * | `debounce` | gets the new input, and waits its delay again | likewise, and each request postpones it | starts over |
  *
- * A parent that waits for its children counts as running: it goes on with what it has begun.
+ * A parent that waits for its children counts as running, and so does a durable execution that has recorded something: it goes on with what
+ * it has begun.
  * A callback that waits for its batch runs after the children, with its own input, so `replace` and `debounce` are refused.
  * An id belongs to one tenant: a request for another tenant is a mismatch, or keeps the task under `keep`.
  * The window begins when the task is created; without a window, an id means one piece of work until TTL deletes its row.
@@ -40,6 +41,7 @@ export interface TakenTask extends Asked {
   readonly children?: object | undefined;
   readonly follower?: object | undefined;
   readonly past?: readonly object[] | undefined;
+  readonly journal?: object | undefined;
 }
 
 /** The compared attributes of a request. */
@@ -66,8 +68,8 @@ export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, n
   return policy === 'keep' || isSameWork(current, asked) ? 'keep' : 'mismatch';
 }
 
-function judgeWaiting({ readyAt, children, follower, past = [] }: TakenTask): DuplicateVerdict {
-  if (follower !== undefined) return 'follow';
+function judgeWaiting({ readyAt, children, follower, past = [], journal }: TakenTask): DuplicateVerdict {
+  if (follower !== undefined || journal !== undefined) return 'follow';
   if (children === undefined || readyAt !== NEVER) return 'replace';
   // A parent has an attempt that asked to wait.
   return past.length === 0 ? 'waits' : 'follow';

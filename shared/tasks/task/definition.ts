@@ -51,6 +51,8 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   /** The policy of tasks in a line. Options of the definition also apply here, but the defaults are shorter. */
   readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
+  /** Each attempt goes on from what earlier ones have recorded, so a hand-back repeats nothing that must not repeat. */
+  readonly isDurable?: boolean;
   run(input: Input, task: TaskContext): Promise<Output> | Output;
 }
 
@@ -105,7 +107,7 @@ export function retryOf(
 
 /** Whether its code may begin once: an attempt that has begun is never given to another. */
 export function isAtMostOnce(definition: AnyTask, task: Parameters<typeof retryOf>[1]): boolean {
-  return retryOf(definition, task).maxAttempts === 1;
+  return definition.isDurable !== true && retryOf(definition, task).maxAttempts === 1;
 }
 
 /** Timeout of one attempt. Undefined: the worker's lifetime. */
