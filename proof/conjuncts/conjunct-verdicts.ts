@@ -20,7 +20,7 @@ const REDUNDANT: readonly Redundant[] = [
     ].map((verb) => `${verb}: #session = :session`),
   },
   {
-    because: '`#follower.#nonce`: a task that does not run has no follower',
+    because: '`#session`: a task that does not run has none',
     conjuncts: ['task.promote: #state = :running'],
   },
   {
@@ -32,9 +32,16 @@ const REDUNDANT: readonly Redundant[] = [
   {
     because: '`#nonce`: every write that changes the state of a task stamps its own, and the caller has seen the state',
     conjuncts: [
-      ...['task.claim', 'task.join', 'task.cancel', 'task.expire', 'task.replace', 'task.reschedule'].map(
-        (verb) => `${verb}: #state = :ready`,
-      ),
+      ...[
+        'task.claim',
+        'task.join',
+        'task.cancel',
+        'task.expire',
+        'task.replace',
+        'task.reschedule',
+        'task.follow',
+        'task.promote',
+      ].map((verb) => `${verb}: #state = :ready`),
       ...['task.revive', 'task.renew'].map((verb) => `${verb}: #state = :observedState`),
     ],
   },

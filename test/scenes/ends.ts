@@ -286,6 +286,23 @@ export const CHILDREN: readonly Scene[] = [
       return storeOf(here).waitForChildren(claimOf(task), 'b', children, numbered(here));
     },
   }),
+  scene('task.follow', 'follow one that waits for children', {
+    before: parentOf,
+    act: ({ here }) => here.leasehold.tasks.enqueue('work', { n: 2 }, { id: 't', onDuplicate: 'replace' }),
+    rivals: {
+      'it is cancelled': cancels(),
+      'another follows': FOLLOWER,
+      'its child has ended': all(claim('c'), end('complete', 'c')),
+    },
+  }),
+  scene('task.promote', 'cancel one that waits for children, with a follower', {
+    before: async (party) => {
+      await parentOf(party);
+      await FOLLOWER(party);
+    },
+    act: ({ here }) => here.leasehold.operator.cancel('t'),
+    rivals: { 'another follows': enqueue('t', { onDuplicate: 'replace' }, { n: 3 }), 'another cancels it': cancels() },
+  }),
   scene('task.cancel', 'cancel one that waits for children', {
     before: async (party) => {
       await parentOf(party);

@@ -3,11 +3,12 @@ import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
 import { barCommit, commitTask } from '../../../shared/tasks/rows/task/commit-statements.ts';
+import { followTask, promoteWaiting } from '../../../shared/tasks/rows/task/follower-statements.ts';
 import { joinGroup } from '../../../shared/tasks/rows/task/group-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
-import type { CancelledTask, EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
+import type { CancelledTask, EndedTask, Follower, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { Cases, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask, ofEach } from './rows.ts';
 
@@ -63,6 +64,17 @@ const OF_ONLOOKERS = ofEach(Object.entries(ONLOOKERS), ([verb, send]) => ({
   },
 }));
 
+const FOLLOWER: Follower = {
+  ...newTask(),
+  expiresAt: undefined,
+  links: undefined,
+  payload: undefined,
+  policy: undefined,
+  traceparent: undefined,
+  at: NOW,
+  nonce: 'f',
+};
+
 /** Statements that depend on a waiting task as it was observed. */
 const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statement>> = {
   'task.claim': (seen, rows) => tasks.claimTask(TABLE, seen, 's', rows.stamp()),
@@ -71,6 +83,8 @@ const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statem
   'task.reschedule': (seen, rows) =>
     operator.rescheduleTask(TABLE, seen, { priority: 'low', runAt: NOW }, 1, rows.stamp()),
   'task.replace': (seen, rows) => operator.replaceTask(TABLE, seen, newTask(), 1, rows.stamp()),
+  'task.follow': (seen, rows) => followTask(TABLE, seen, newTask(), rows.stamp()),
+  'task.promote': (seen, rows) => promoteWaiting(TABLE, seen, FOLLOWER, 1, rows.stamp()),
 };
 
 const OF_OBSERVERS = ofEach(Object.entries(OBSERVERS), ([verb, send]) => ({
