@@ -29,8 +29,8 @@ test('names a callback whose batch has counted no end for an hour', async () => 
   // The producer is killed after the batch, its callback and one child.
   const attempt = here.driver.attempt.bind(here.driver);
   let writes = 0;
-  here.driver.attempt = (kind, input, signal) =>
-    ++writes > 2 ? new Promise<never>(() => undefined) : attempt(kind, input, signal);
+  const killed = Promise.withResolvers<never>().promise;
+  here.driver.attempt = (kind, input, signal) => (++writes > 2 ? killed : attempt(kind, input, signal));
   void here.leasehold.tasks.enqueueBatch(children, batch).catch(() => undefined);
   await world.clock.advance(1);
   // Delayed tasks stand before it in the index.

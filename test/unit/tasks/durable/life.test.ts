@@ -85,12 +85,60 @@ describe('in the life of a task', () => {
       await kit.tasks.enqueue(main, input, { id: 'r', onDuplicate: 'replace' });
       await kit.drain();
     }
+    expect(ran).toEqual([1]);
+    expect(await kit.tasks.callbacks.succeed(ids[0] ?? '', 'former')).toBe('accepted');
+    await kit.drain();
     expect(ran).toEqual([1, 2]);
     expect(await kit.tasks.callbacks.succeed(ids[0] ?? '', 'former')).toBe('over');
     expect(await kit.tasks.callbacks.succeed(ids[1] ?? '', 'yes')).toBe('accepted');
     await kit.drain();
 
     expect(await kit.tasks.get('r')).toMatchObject({ state: 'done', result: 'yes' });
+  });
+
+  test('other work follows a suspended execution, which ends what it has begun', async () => {
+    const ended: unknown[] = [];
+    const main = durableTask({
+      name: 'main',
+      retry: { maxAttempts: 1 },
+      run: async (input: number, ctx) => {
+        await ctx.step('begin', async () => input);
+        await ctx.wait({ seconds: 5 });
+        ended.push(input);
+      },
+    });
+    const kit = createTestKit({ tasks: { main } });
+    await kit.tasks.enqueue(main, 1, { id: 'r' });
+    await kit.drain();
+
+    const told = await kit.tasks.enqueue(main, 2, { id: 'r', onDuplicate: 'replace' });
+
+    expect(told).toMatchObject({ created: true, follows: true });
+    for (let round = 0; round < 3; round++) {
+      await kit.advance('5s');
+      await kit.drain();
+    }
+    expect(ended).toEqual([1, 2]);
+    expect(await kit.tasks.get('r')).toMatchObject({ state: 'done', runId: 'r~2' });
+  });
+
+  test('the end of a worker hands it back, also with one attempt', async () => {
+    const main = durableTask({
+      name: 'main',
+      retry: { maxAttempts: 1 },
+      run: async (_: unknown, ctx) => {
+        await ctx.step('a', async () => 'a');
+        await ctx.step('b', async () => kit.advance('50s'));
+        return 'ended';
+      },
+    });
+    const kit = createTestKit({ tasks: { main } });
+    await kit.tasks.enqueue(main, null, { id: 'r' });
+    await kit.drain({ lifetime: '20s', timePasses: true });
+    expect(await kit.tasks.get('r')).toMatchObject({ state: 'ready' });
+    await kit.drain();
+
+    expect(await kit.tasks.get('r')).toMatchObject({ state: 'done', result: 'ended' });
   });
 
   test('a follower takes the place of a suspension', async () => {
