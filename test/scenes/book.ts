@@ -1,5 +1,6 @@
 /** All scenes. A verb of the protocol without one is named by `test/unit/dynamo/statements.test.ts`. */
 import { HEALTH, RATE_LIMITS, SEMAPHORES, WAIT_GROUPS } from './coordination.ts';
+import { DURABLE } from './durable.ts';
 import { CHILDREN, CLAIMS, ENDS } from './ends.ts';
 import { ELECTIONS, LOCKS, SESSIONS } from './locks.ts';
 import { ADDING, OPERATIONS, REPAIRS } from './operations.ts';
@@ -16,6 +17,15 @@ const COORDINATION: readonly Scene[] = [
   ...RATE_LIMITS,
   ...HEALTH,
 ];
-const TASKS: readonly Scene[] = [...ADDING, ...CLAIMS, ...ENDS, ...CHILDREN, ...OPERATIONS, ...QUEUES, ...SCHEDULES];
+const TASKS: readonly Scene[] = [
+  ...ADDING,
+  ...CLAIMS,
+  ...ENDS,
+  ...CHILDREN,
+  ...DURABLE,
+  ...OPERATIONS,
+  ...QUEUES,
+  ...SCHEDULES,
+];
 
 export const SCENES: readonly Scene[] = [...COORDINATION, ...TASKS, ...REPAIRS, ...REMOTE];

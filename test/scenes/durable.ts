@@ -1,0 +1,89 @@
+/** The journal of a durable task: what its holder writes, and what arrives from outside. */
+import { callbackIdOf } from '../../shared/tasks/durable/callback-id.ts';
+import type { CheckpointWrite, JournalStore } from '../../shared/tasks/durable/journal-store.ts';
+import { createJournalStore } from '../../shared/tasks/rows/task/dynamo-journal-store.ts';
+import type { RunningTask } from '../../shared/tasks/task/task.ts';
+import { claimOf } from '../../shared/tasks/task/task.ts';
+import type { Process } from '../support/coordination.ts';
+import type { Party, Scene } from './scene.ts';
+import { scene } from './scene.ts';
+import { ERROR, inAMinute, numbered, running, stamped, storeOf } from './steps.ts';
+
+const journalsOf = (process: Process): JournalStore => createJournalStore(storeOf(process));
+const OPEN = 'op.secret';
+const WRITE: CheckpointWrite = {
+  elements: ['{"e":[],"w":[1,1]}'],
+  seen: 0,
+  newParts: [],
+  parts: 0,
+  life: 1,
+  keptUntil: 1,
+  opened: [],
+  closed: [],
+  hasBeats: false,
+  effects: [],
+};
+
+/** A task that runs, whose callback waits. */
+async function asking(party: Party): Promise<RunningTask> {
+  const task = await running()(party);
+  const write = { ...WRITE, opened: [OPEN], hasBeats: true };
+  await journalsOf(party.here).checkpoint(claimOf(task), write, { ...stamped(party.here), sequence: 1 });
+  return task;
+}
+
+/** The same, suspended. */
+async function suspended(party: Party): Promise<RunningTask> {
+  const task = await asking(party);
+  const write = { elements: WRITE.elements, seen: 1, readyAt: inAMinute(party.here) };
+  await journalsOf(party.here).suspend(claimOf(task), write, { ...stamped(party.here), sequence: 2 });
+  return task;
+}
+
+const answers = ({ here }: Party, task: RunningTask) =>
+  here.leasehold.tasks.callbacks.succeed(callbackIdOf(task, OPEN), 'yes');
+const isAnswered = ({ there }: Party, task: RunningTask) =>
+  there.leasehold.tasks.callbacks.succeed(callbackIdOf(task, OPEN), 'first');
+
+export const DURABLE: readonly Scene[] = [
+  scene('task.checkpoint', 'checkpoint of a journal', {
+    before: running(),
+    act: ({ here }, task) => journalsOf(here).checkpoint(claimOf(task), WRITE, numbered(here)),
+  }),
+  scene('task.spill', 'checkpoint that moves older elements', {
+    before: running(),
+    act: ({ here }, task) =>
+      journalsOf(here).checkpoint(claimOf(task), { ...WRITE, elements: [], newParts: ['[]'] }, numbered(here)),
+  }),
+  scene('task.suspend', 'suspension', {
+    before: running(),
+    act: ({ here }, task) =>
+      journalsOf(here).suspend(
+        claimOf(task),
+        { elements: WRITE.elements, seen: 0, readyAt: inAMinute(here) },
+        numbered(here),
+      ),
+  }),
+  scene('task.complete', 'end of a durable task', {
+    before: running(),
+    act: ({ here }, task) => journalsOf(here).end(claimOf(task), ['{"e":[]}'], { result: 1 }, numbered(here)),
+  }),
+  scene('task.discard', 'death of a durable task', {
+    before: running(),
+    act: ({ here }, task) => journalsOf(here).end(claimOf(task), ['{"e":[]}'], { error: ERROR }, numbered(here)),
+  }),
+  scene('task.arrive', 'answer to a task that waits', {
+    before: suspended,
+    act: answers,
+    rivals: { 'another answers': isAnswered },
+  }),
+  scene('task.arrive', 'answer to a task that runs', {
+    before: asking,
+    act: answers,
+    rivals: { 'another answers': isAnswered },
+  }),
+  scene('task.beat', 'heartbeat of a callback', {
+    before: suspended,
+    act: ({ here }, task) => here.leasehold.tasks.callbacks.heartbeat(callbackIdOf(task, OPEN)),
+  }),
+];
