@@ -26,7 +26,7 @@ export type { LossReason } from '../shared/core/errors.ts';
 
 export type { Session } from '../shared/client/session.ts';
 export type { SessionEvents, SessionHolder } from '../shared/session/keep-alive.ts';
-export type { DestroyResult, SessionClient } from '../shared/session/session-client.ts';
+export type { DestroyResult, DestroyOptions, SessionClient } from '../shared/session/session-client.ts';
 export type { Check, CheckOptions, HealthClient } from '../shared/session/health-client.ts';
 export type { CheckRecord } from '../shared/session/health.ts';
 export type {
@@ -55,6 +55,8 @@ export type {
   DeleteResult,
   ForceOptions,
   ForceResult,
+  DeleteOptions,
+  TakenAway,
   LockClient,
   PutOptions,
   PutResult,
@@ -82,7 +84,11 @@ export type { Full } from '../shared/coordination/semaphore/semaphore-contender.
 export type { PermitAcquisition, PermitOptions, PermitWaitOptions } from '../shared/coordination/semaphore/acquire.ts';
 export type { Permit } from '../shared/coordination/semaphore/permit.ts';
 export type { ConcurrencyLimiter, LimiterOptions } from '../shared/coordination/semaphore/concurrency-limiter.ts';
-export type { EvictionOptions, SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
+export type {
+  EvictionOptions,
+  EvictedPermit,
+  SemaphoreClient,
+} from '../shared/coordination/semaphore/semaphore-client.ts';
 export type { Eviction, HolderRecord, PermitRecord, Ticket } from '../shared/coordination/semaphore/semaphore.ts';
 export type { HolderState, SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 

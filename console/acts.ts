@@ -2,11 +2,13 @@
  * Operator actions from the page: a request from the page becomes an operation, and its report a sentence.
  * An action is refused if its object is no longer as the operator saw it.
  */
+import { openingText } from '../cli/forced.ts';
+import { lockDelayEndsAt, trustedUntil } from '../shared/session/session-record.ts';
 import { ConfigurationError, MismatchError, assertNever } from '../shared/core/errors.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { waitsFor } from '../shared/tasks/task/batch.ts';
 import { describeTask } from '../shared/tasks/task/task.ts';
-import type { Operations, Operator } from '../shared/operate/operations.ts';
+import type { Operator } from '../shared/operate/operations.ts';
 import type { ConsoleConnection } from './connection.ts';
 import type { Json } from '../shared/tasks/task/task.ts';
 import type { Act, ActAnswer } from './model.ts';
@@ -54,11 +56,28 @@ export function parseAct(body: unknown): Act {
         delayMs: optionalCount('delayMs', given.delayMs),
       };
     case 'lock.release':
-      return { verb, reason, key: validName('key', given.key), leaseCounter: counterIn(given) };
+      return {
+        verb,
+        reason,
+        key: validName('key', given.key),
+        leaseCounter: counterIn(given),
+        lockDelayMs: optionalCount('lockDelayMs', given.lockDelayMs),
+      };
     case 'semaphore.evict':
-      return { verb, reason, name: validName('name', given.name), leaseCounter: counterIn(given) };
+      return {
+        verb,
+        reason,
+        name: validName('name', given.name),
+        leaseCounter: counterIn(given),
+        lockDelayMs: optionalCount('lockDelayMs', given.lockDelayMs),
+      };
     case 'session.destroy':
-      return { verb, reason, id: validName('id', given.id) };
+      return {
+        verb,
+        reason,
+        id: validName('id', given.id),
+        lockDelayMs: optionalCount('lockDelayMs', given.lockDelayMs),
+      };
     default:
       throw new ConfigurationError(`verb = ${JSON.stringify(given.verb)}: there is no such act`);
   }
@@ -67,7 +86,7 @@ export function parseAct(body: unknown): Act {
 /** Executes the action as defined in `shared/operate/operations.ts`, and reports the outcome. */
 export async function execute(connection: ConsoleConnection, act: Act): Promise<ActAnswer> {
   try {
-    return await answerTo(act, connection.open().operations, { by: connection.options.by, reason: act.reason });
+    return await answerTo(act, connection, { by: connection.options.by, reason: act.reason });
   } catch (error) {
     if (error instanceof MismatchError) return refused(error.message);
     throw error;
@@ -90,7 +109,9 @@ function optionalCount(what: string, count: unknown): number | undefined {
   throw new ConfigurationError(`${what} = ${JSON.stringify(count)}: must be a whole number`);
 }
 
-async function answerTo(act: Act, operations: Operations, operator: Operator): Promise<ActAnswer> {
+async function answerTo(act: Act, connection: ConsoleConnection, operator: Operator): Promise<ActAnswer> {
+  const { operations } = connection.open();
+  const opening = (taken: Parameters<typeof openingText>[0]): string => openingText(taken, connection.now());
   switch (act.verb) {
     case 'task.run-now': {
       const report = await operations.execute(act.verb, act, operator);
@@ -147,25 +168,32 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       };
     }
     case 'lock.release': {
-      const { key, leaseCounter } = act;
-      const report = await operations.execute(act.verb, { key, leaseCounter }, operator);
-      if (report.kind === 'released') return done(`lock ${key} was taken away from its holder`);
+      const { key, leaseCounter, lockDelayMs: lockDelay } = act;
+      const report = await operations.execute(act.verb, { key, leaseCounter, lockDelay }, operator);
+      if (report.kind === 'released')
+        return done(`lock ${key} was taken away from its holder; it is ${opening(report)}`);
       const holder = report.current?.holder;
       const found = holder === undefined ? 'it is free' : `it is held with token ${holder.leaseCounter}`;
       return refused(`lock ${key} is not held with token ${leaseCounter}: ${found}; nothing was done`);
     }
     case 'semaphore.evict': {
-      const { name, leaseCounter: token } = act;
-      const permit = await operations.execute(act.verb, { name, token }, operator);
+      const { name, leaseCounter: token, lockDelayMs: lockDelay } = act;
+      const permit = await operations.execute(act.verb, { name, token, lockDelay }, operator);
       return permit === undefined
         ? refused(`semaphore ${name} has no permit with token ${token}; nothing was done`)
-        : done(`the permit of session ${permit.session} was taken away; its place opens when its lock-delay is over`);
+        : done(`the permit of session ${permit.session} was taken away; its place is ${opening(permit)}`);
     }
     case 'session.destroy': {
-      const { kind } = await operations.execute(act.verb, act, operator);
-      return kind === 'destroyed'
-        ? done(`session ${act.id} has ended; what it held opens when its lock-delay is over`)
-        : refused(`session ${act.id} had ended already, or there is none; nothing was done`);
+      const { id, lockDelayMs: lockDelay } = act;
+      const report = await operations.execute(act.verb, { id, lockDelay }, operator);
+      if (report.kind !== 'destroyed')
+        return refused(`session ${id} had ended already, or there is none; nothing was done`);
+      const { maxClockSkewMs } = connection.options;
+      const taken = {
+        closedUntil: lockDelayEndsAt(report.session, maxClockSkewMs),
+        trustedUntil: trustedUntil(report.session, { now: connection.now(), maxClockSkewMs }),
+      };
+      return done(`session ${id} has ended; what it held is ${opening(taken)}`);
     }
     default:
       return assertNever(act, 'act');

@@ -311,10 +311,16 @@ export type Act = { readonly reason: string } & (
       readonly id?: string | undefined;
       readonly delayMs?: number | undefined;
     }
-  | { readonly verb: 'lock.release'; readonly key: string; readonly leaseCounter: number }
-  | { readonly verb: 'semaphore.evict'; readonly name: string; readonly leaseCounter: number }
-  | { readonly verb: 'session.destroy'; readonly id: string }
+  | (Forced & { readonly verb: 'lock.release'; readonly key: string; readonly leaseCounter: number })
+  | (Forced & { readonly verb: 'semaphore.evict'; readonly name: string; readonly leaseCounter: number })
+  | (Forced & { readonly verb: 'session.destroy'; readonly id: string })
 );
+
+/** Something is taken away from its holder. */
+interface Forced {
+  /** How long it stays closed, if the operator cannot wait until its holder has stopped for certain. */
+  readonly lockDelayMs?: number | undefined;
+}
 
 /** `refused`: its object was no longer as the operator saw it; nothing was done. */
 export interface ActAnswer {

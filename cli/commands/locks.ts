@@ -1,12 +1,14 @@
 /** `leasehold locks`: lists holders of keys with their times, and force-releases a key. */
 import { Command } from 'commander';
 import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
-import { name, spanOption, wholeNumber } from '../arguments.ts';
+import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { ForceOptions } from '../forced.ts';
+import { FORCE_HELP, lockDelayOption, openingText } from '../forced.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { factsOf, moment, momentAndAge, printable, relative, shortened, untilText } from '../output.ts';
@@ -16,9 +18,8 @@ interface ListOptions extends LimitOptions {
   readonly all?: boolean;
 }
 
-interface ReleaseOptions extends AuditOptions {
+interface ReleaseOptions extends AuditOptions, ForceOptions {
   readonly token: number;
-  readonly lockDelay?: number;
 }
 
 export function locksCommand(bind: Bind): Command {
@@ -49,7 +50,7 @@ export function locksCommand(bind: Bind): Command {
       "the tenure to end: the token that 'show' prints; any other tenure stays",
       wholeNumber(1),
     )
-    .addOption(spanOption('--lock-delay <span>', 'how long the key stays closed (default: as its session has it)'))
+    .addOption(lockDelayOption('the key stays closed'))
     .addHelpText('after', RELEASE_HELP);
   locks.addCommand(bind<ReleaseOptions>(audited(release, 'the key'), releaseLock));
   return locks.addHelpText('after', HELP);
@@ -124,10 +125,11 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   const input = { key, leaseCounter, lockDelay };
   const result = await connection.operations.execute('lock.release', input, operatorOf(options));
   if (result.kind === 'superseded') throw superseded(key, leaseCounter, result.current);
-  context.output.answer({ key, leaseCounter, ...result }, () => {
-    const open = result.closedUntil > context.runtime.clock.now() ? `; closed until ${moment(result.closedUntil)}` : '';
-    return `released lock ${printable(key)}, token ${leaseCounter}${open}`;
-  });
+  const opening = openingText(result, context.runtime.clock.now());
+  context.output.answer(
+    { key, leaseCounter, ...result },
+    () => `released lock ${printable(key)}, token ${leaseCounter}; ${opening}`,
+  );
 }
 
 /** Checked before the operator is asked, because a decision about an older tenure concerned another holder. */
@@ -186,7 +188,8 @@ Examples:
   $ leasehold locks show reports/nightly
   $ leasehold locks watch reports/nightly --json`;
 
-const RELEASE_HELP = `
+const RELEASE_HELP = `${FORCE_HELP}
+
 Exit codes: 4 there is no such lock, 5 it is not held with that token (any more).
 
 Examples:

@@ -7,11 +7,13 @@ import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { ForceOptions } from '../forced.ts';
+import { FORCE_HELP, lockDelayOption, openingText } from '../forced.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import { factsOf, momentAndAge, plural, printable, relative, shortened } from '../output.ts';
 
-interface EvictOptions extends AuditOptions {
+interface EvictOptions extends AuditOptions, ForceOptions {
   readonly token: number;
 }
 
@@ -32,7 +34,9 @@ export function semaphoresCommand(bind: Bind): Command {
   const evict = new Command('evict')
     .argument('<name>', 'the semaphore', name)
     .description('Takes one permit away. A live holder learns of it at its next heartbeat.')
-    .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1));
+    .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1))
+    .addOption(lockDelayOption('its place stays closed'))
+    .addHelpText('after', FORCE_HELP);
   semaphores.addCommand(bind<EvictOptions>(audited(evict, 'the name'), evictPermit));
   const limit = new Command('limit')
     .argument('<name>', 'the semaphore', name)
@@ -82,7 +86,7 @@ async function showSemaphore(
 async function evictPermit(context: Context, options: EvictOptions, semaphore: string): Promise<void> {
   using connection = await context.connect();
   const state = await readOrThrow(connection.semaphores, semaphore);
-  const { token } = options;
+  const { token, lockDelay } = options;
   const refusal = new CommandError(
     EXIT.refused,
     `semaphore ${semaphore} has no permit with token ${token}; nothing was done`,
@@ -95,12 +99,13 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
     semaphore,
     options,
   );
-  const input = { name: semaphore, token };
+  const input = { name: semaphore, token, lockDelay };
   const evicted = await connection.operations.execute('semaphore.evict', input, operatorOf(options));
   if (evicted === undefined) throw refusal;
   context.output.answer(
     evicted,
-    () => `evicted token ${token} of session ${evicted.session}; its place is free when its lock-delay is over`,
+    () =>
+      `evicted token ${token} of session ${evicted.session}; its place is ${openingText(evicted, context.runtime.clock.now())}`,
   );
 }
 

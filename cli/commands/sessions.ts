@@ -1,15 +1,19 @@
 /** `leasehold sessions`: lists live sessions, and ends a session. */
 import { Command } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
-import { judgeSession } from '../../shared/session/session-record.ts';
+import { judgeSession, lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { ForceOptions } from '../forced.ts';
+import { FORCE_HELP, lockDelayOption, openingText } from '../forced.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { factsOf, momentAndAge, printable, relative, shortened, span } from '../output.ts';
+
+interface DestroyOptions extends AuditOptions, ForceOptions {}
 
 interface ListOptions extends LimitOptions {
   readonly all?: boolean;
@@ -30,9 +34,11 @@ export function sessionsCommand(bind: Bind): Command {
   const destroy = new Command('destroy')
     .argument('<id>', 'its id', name)
     .description(
-      'Ends a session: everything that it holds is free after its lock-delay. Its holder learns of it at its next heartbeat.',
-    );
-  sessions.addCommand(bind<AuditOptions>(audited(destroy, 'the id'), destroySession));
+      'Ends a session: everything that it holds opens when its holder has stopped for certain, and its lock-delay is over.',
+    )
+    .addOption(lockDelayOption('its keys stay closed'))
+    .addHelpText('after', FORCE_HELP);
+  sessions.addCommand(bind<DestroyOptions>(audited(destroy, 'the id'), destroySession));
   return sessions.addHelpText('after', HELP);
 }
 
@@ -83,18 +89,22 @@ async function showSession(
   output.answer(session, () => sessionText(session, runtime.clock.now(), settings.maxClockSkew));
 }
 
-async function destroySession(context: Context, options: AuditOptions, id: string): Promise<void> {
+async function destroySession(context: Context, options: DestroyOptions, id: string): Promise<void> {
   using connection = await context.connect();
   const before = await connection.leasehold.sessions.get(id);
   if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' lists live ones");
   if (before.status === 'invalid') throw ended(before);
   await confirm(context, `ends the session ${before.name} on ${before.node} and frees all that it holds:`, id, options);
-  const result = await connection.operations.execute('session.destroy', { id }, operatorOf(options));
+  const input = { id, lockDelay: options.lockDelay };
+  const result = await connection.operations.execute('session.destroy', input, operatorOf(options));
   if (result.kind === 'gone') throw ended(result.session ?? before);
-  context.output.answer(
-    result.session,
-    () => `destroyed session ${id}; its keys open ${span(before.lockDelayMs)} from now`,
-  );
+  const { session } = result;
+  const reading = { now: context.runtime.clock.now(), maxClockSkewMs: context.settings.maxClockSkew };
+  const opening = {
+    closedUntil: lockDelayEndsAt(session, reading.maxClockSkewMs),
+    trustedUntil: trustedUntil(session, reading),
+  };
+  context.output.answer(session, () => `destroyed session ${id}; its keys are ${openingText(opening, reading.now)}`);
 }
 
 function ended(session: SessionRecord): CommandError {

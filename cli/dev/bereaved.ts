@@ -31,7 +31,8 @@ export async function settleBereaved(
       const { kind } = await store.release(claimOf(row), stampOf(connection.runtime));
       if (kind === 'applied') handedBack.push(task);
     }
-    await connection.leasehold.sessions.destroy(session);
+    // Its process is gone, and trusts nothing.
+    await connection.leasehold.sessions.destroy(session, { lockDelay: 0 });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
   }

@@ -71,7 +71,7 @@ export function askToAct(question) {
         ),
       field(
         'Reason',
-        { name: 'reason', value: reason, required: true, maxlength: 200, autofocus: fields === undefined },
+        { name: 'reason', value: reason, required: true, maxlength: 200, autofocus: reason === '' },
         'Recorded in the audit log with your name.',
       ),
       h('p', { class: 'refusal', id: 'refusal', role: 'alert', hidden: true }),

@@ -51,12 +51,25 @@ function wordsOf(act) {
         ...option('delay', act.delayMs === undefined ? undefined : `${act.delayMs}ms`),
       ];
     case 'lock.release':
-      return ['locks', 'release', act.key, '--token', String(act.leaseCounter), '--yes', act.key];
+      return [
+        ...['locks', 'release', act.key, '--token', String(act.leaseCounter)],
+        ...lockDelayOf(act),
+        ...['--yes', act.key],
+      ];
     case 'semaphore.evict':
-      return ['semaphores', 'evict', act.name, '--token', String(act.leaseCounter), '--yes', act.name];
+      return [
+        ...['semaphores', 'evict', act.name, '--token', String(act.leaseCounter)],
+        ...lockDelayOf(act),
+        ...['--yes', act.name],
+      ];
     case 'session.destroy':
-      return ['sessions', 'destroy', act.id, '--yes', act.id];
+      return ['sessions', 'destroy', act.id, ...lockDelayOf(act), '--yes', act.id];
   }
+}
+
+/** @param {{ readonly lockDelayMs?: number | undefined }} act */
+function lockDelayOf({ lockDelayMs }) {
+  return option('lock-delay', lockDelayMs === undefined ? undefined : `${lockDelayMs}ms`);
 }
 
 /**

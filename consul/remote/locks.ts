@@ -14,6 +14,7 @@ import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { RemoteSessions } from './sessions.ts';
 import type { LiveSession } from '../../shared/session/session-record.ts';
+import { closingOf } from '../../shared/session/session-record.ts';
 import type { ContendingSession } from '../../shared/coordination/lock/lock-contender.ts';
 import { LockContender } from '../../shared/coordination/lock/lock-contender.ts';
 import { ensureUnwritten } from '../../shared/core/lease/outcome.ts';
@@ -78,7 +79,7 @@ export class RemoteLocks {
       const { lock, holder } = await this.#reader.judge(row, session);
       if (lock?.state !== 'held' || holder?.session !== sessionId) return 'notHeld';
       if (session?.status === 'live' && session.remote !== true)
-        return (await this.#releaseAndTell(lock, content)) ? 'released' : contended();
+        return (await this.#releaseAndTell(lock, session, content)) ? 'released' : contended();
       const outcome = await locks.release(lock, { content, sweepable: false }, stampOf(runtime));
       // Refused: this tenure is over. When an attempt went unanswered, it may have been that one.
       if (outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown') return 'released';
@@ -87,13 +88,14 @@ export class RemoteLocks {
   }
 
   /**
-   * Releases the key for someone other than the holder. The session's next heartbeat tells the holder.
+   * Releases the key for someone other than the holder. The session's next heartbeat tells the holder, who may trust the key until then.
    * Returns false if the row was written in between, or the session has ended.
    */
-  async #releaseAndTell(lock: HeldLock, content: Content): Promise<boolean> {
+  async #releaseAndTell(lock: HeldLock, session: LiveSession, content: Content): Promise<boolean> {
     const { locks, runtime } = this.#ports;
     const conditions = { unchanged: [], absent: [], live: [] };
-    const ended = new Map([[lock.session, [lock]]]);
+    const closing = closingOf(session, { now: runtime.clock.now(), maxClockSkewMs: this.#maxClockSkewMs });
+    const ended = new Map([[lock.session, { tenures: [lock], closing }]]);
     const leave = { kind: 'leave', observed: lock, content } as const;
     return (await locks.commit([leave], conditions, ended, stampOf(runtime))) === 'applied';
   }

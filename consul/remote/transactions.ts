@@ -16,6 +16,7 @@ import type { Contended } from '../../shared/core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
 import { RemoteSessions } from './sessions.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
+import { closingOf } from '../../shared/session/session-record.ts';
 import { Draft } from './draft.ts';
 import type { DraftEntry } from './draft.ts';
 import type { Content, HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
@@ -25,7 +26,7 @@ import { PrefixReader } from './prefix.ts';
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import { KEYS_LIMIT } from '../../shared/coordination/lock/several.ts';
 import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
-import type { KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
+import type { EndedTenures, KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
 
 export type KeyOperation =
   | { readonly verb: 'set'; readonly key: string; readonly content: Content }
@@ -95,13 +96,14 @@ export class KeyTransactions {
         const damaged: unknown[] = [];
         const drafts = await this.#draftsOf(operations, { holders, damaged }, stamp);
         const live = await this.#liveOf(operations);
-        const trial = new Trial(drafts, live, stamp.now - this.#maxClockSkewMs);
+        const trial = new Trial(drafts, { live, holders }, stamp.now - this.#maxClockSkewMs);
         // Like Consul, we check the lock-delay before trying anything, and report only that.
         const delayed = operations.flatMap((operation, at) => trial.delay(operation, at));
         if (delayed.length > 0) return { kind: 'refused', failures: delayed };
         const failures = operations.flatMap((operation, at) => trial.try(operation, at));
         if (failures.length > 0) return { kind: 'refused', failures };
-        const ended = endedTenures(drafts, holders);
+        const moment = { now: stamp.now, maxClockSkewMs: this.#maxClockSkewMs };
+        const ended = endedTenures(drafts, holders, moment);
         const used = drafts.size + new Set([...live, ...ended.keys()]).size;
         if (used > KEYS_LIMIT) return { kind: 'tooMany', keys: used };
         const writes = [...drafts.values()].map((draft) => draft.write()).filter((write) => write !== undefined);
@@ -197,13 +199,18 @@ export class KeyTransactions {
 function endedTenures(
   drafts: ReadonlyMap<string, Draft>,
   holders: ReadonlyMap<string, SessionRecord>,
-): Map<string, readonly HeldLock[]> {
+  reading: { readonly now: number; readonly maxClockSkewMs: number },
+): EndedTenures {
   const ended = [...drafts.values()].flatMap((draft) => draft.ended ?? []);
-  const told = ended.filter(({ session: id }) => {
-    const session = holders.get(id);
-    return session?.status === 'live' && session.remote !== true;
-  });
-  return Map.groupBy(told, ({ session }) => session);
+  const told = ended.filter(({ session }) => isTold(holders.get(session)));
+  const bySession = Map.groupBy(told, ({ session }) => session);
+  return new Map(
+    [...bySession].map(([id, tenures]) => [id, { tenures, closing: closingOf(holders.get(id), reading) }]),
+  );
+}
+
+function isTold(session: SessionRecord | undefined): boolean {
+  return session?.status === 'live' && session.remote !== true;
 }
 
 function isShown(operation: Extract<KeyOperation, { prefix: string }>, key: string): boolean {
@@ -215,11 +222,17 @@ class Trial {
   readonly results: (readonly DraftEntry[])[] = [];
   readonly #drafts: ReadonlyMap<string, Draft>;
   readonly #live: ReadonlySet<string>;
+  readonly #holders: ReadonlyMap<string, SessionRecord>;
   readonly #openBefore: number;
 
-  constructor(drafts: ReadonlyMap<string, Draft>, live: ReadonlySet<string>, openBefore: number) {
+  constructor(
+    drafts: ReadonlyMap<string, Draft>,
+    { live, holders }: { readonly live: ReadonlySet<string>; readonly holders: ReadonlyMap<string, SessionRecord> },
+    openBefore: number,
+  ) {
     this.#drafts = drafts;
     this.#live = live;
+    this.#holders = holders;
     this.#openBefore = openBefore;
   }
 
@@ -293,6 +306,8 @@ class Trial {
     if (!this.#live.has(session)) return { kind: 'sessionGone' };
     if (draft.session === session) return this.#store(draft, content);
     if (draft.session !== undefined) return { kind: 'held' };
+    // An operation before this one takes it from a local session, whose holder trusts it until a heartbeat has told it.
+    if (draft.ended !== undefined && isTold(this.#holders.get(draft.ended.session))) return { kind: 'delayed' };
     return draft.become(content, session);
   }
 

@@ -153,7 +153,8 @@ const OPERATIONS = {
   }),
   'semaphore.evict': operation({
     target: ({ name, token }: PermitInput) => `${name} ${token}`,
-    execute: ({ name, token }: PermitInput, { semaphores }, operator) => semaphores.evict(name, { ...operator, token }),
+    execute: ({ name, token, lockDelay }: PermitInput, { semaphores }, operator) =>
+      semaphores.evict(name, { ...operator, token, lockDelay }),
     outcome: (permit) => (permit === undefined ? 'gone' : 'evicted'),
   }),
   'semaphore.limit': operation({
@@ -191,7 +192,7 @@ const OPERATIONS = {
   }),
   'session.destroy': operation({
     target: ({ id }: SessionInput) => id,
-    execute: ({ id }: SessionInput, { sessions }) => sessions.destroy(id),
+    execute: ({ id, lockDelay }: SessionInput, { sessions }) => sessions.destroy(id, { lockDelay }),
     outcome: kindOf,
   }),
 };
@@ -223,14 +224,18 @@ interface EnqueueInput extends QueueInput {
   readonly delayMs?: number | undefined;
 }
 
-interface LockInput {
-  readonly key: string;
-  /** The counter of the observed tenure. */
-  readonly leaseCounter: number;
+interface ForceInput {
+  /** The operator's own choice, in milliseconds. With less than the default, two holders may trust at once. */
   readonly lockDelay?: number | undefined;
 }
 
-interface PermitInput {
+interface LockInput extends ForceInput {
+  readonly key: string;
+  /** The counter of the observed tenure. */
+  readonly leaseCounter: number;
+}
+
+interface PermitInput extends ForceInput {
   readonly name: string;
   readonly token: number;
 }
@@ -252,7 +257,7 @@ interface ScheduleDefinitionInput extends ScheduleInput {
   readonly options: Omit<ScheduleOptions, 'queue'>;
 }
 
-interface SessionInput {
+interface SessionInput extends ForceInput {
   readonly id: string;
 }
 

@@ -1,5 +1,7 @@
 /** Reads and lists the sessions of any process, waits for their end, and ends them. */
 import { ConfigurationError } from '../core/errors.ts';
+import type { Duration } from '../core/validate/duration.ts';
+import { givenMs } from '../core/validate/duration.ts';
 import { validName } from '../core/validate/name.ts';
 import { validOptions } from '../core/validate/options.ts';
 import { validSignal } from '../core/wait/wait.ts';
@@ -7,6 +9,14 @@ import { stampOf } from '../core/lease/stamp.ts';
 import type { SessionPorts } from './session-contender.ts';
 import { settleSession } from './session-contender.ts';
 import type { InvalidSession, SessionRecord } from './session-record.ts';
+
+export interface DestroyOptions {
+  /**
+   * How long its keys stay closed. Default: its lock-delay, and as long as its holder may trust them. With less, two holders may trust a
+   * key at once.
+   */
+  readonly lockDelay?: Duration | undefined;
+}
 
 export type DestroyResult =
   | { readonly kind: 'destroyed'; readonly session: InvalidSession }
@@ -50,14 +60,16 @@ export class SessionClient {
   }
 
   /**
-   * For operators: ends a session, possibly of another process. Its keys open after its lock-delay;
-   * its holder learns of it at the next heartbeat.
+   * For operators: ends a session, possibly of another process. Its holder learns of it at the next heartbeat, and trusts it until it
+   * would have expired if none gets through; its keys open after that, and after its lock-delay.
    */
-  async destroy(id: string): Promise<DestroyResult> {
+  async destroy(id: string, options: DestroyOptions = {}): Promise<DestroyResult> {
+    const { lockDelay } = validOptions('the options of destroying a session', options, ['lockDelay']);
     const { sessions, runtime } = this.#ports;
     const outcome = await sessions.invalidate({
       id: validName('session id', id),
       reason: 'destroyed',
+      lockDelayMs: givenMs('lockDelay', lockDelay),
       ...stampOf(runtime),
     });
     if (outcome.kind === 'applied') return { kind: 'destroyed', session: outcome.row };

@@ -68,6 +68,8 @@ export interface InvalidSession extends SessionFacts {
   readonly status: 'invalid';
   readonly reason: InvalidationReason;
   readonly invalidatedAt: number;
+  /** When its keys open, if the operator who ended it chose that. 0: at once. */
+  readonly notBefore?: number | undefined;
 }
 
 export type SessionRecord = LiveSession | InvalidSession;
@@ -109,13 +111,62 @@ export function judgeSession(session: SessionRecord | undefined, now: number, ma
  * After an expiry: the lock-delay counts from the earliest time at which the session could be ended, even if that
  * happened later, because its holder had stopped trusting it by then. It lasts at least one heartbeat from the
  * invalidation (or a shorter lock-delay in full), so that a holder with a wrong clock learns of the end first.
- * After a forced end: the lock-delay counts from the invalidation, because the holder may have trusted it until then.
+ * After a forced end: the lock-delay counts from the invalidation, and the keys stay closed until the session would have
+ * expired, because its holder trusts it until then if no heartbeat tells it. An operator may have chosen less.
  */
 export function lockDelayEndsAt(session: InvalidSession, maxClockSkewMs: number): number {
   const { reason, lockDelayMs, invalidatedAt, expiresAt, ttlMs } = session;
-  if (reason === 'ended' || lockDelayMs === 0) return 0;
-  if (reason !== 'expired' || expiresAt === null || ttlMs === null) return invalidatedAt + lockDelayMs + maxClockSkewMs;
+  if (reason === 'ended') return 0;
+  if (reason !== 'expired' || expiresAt === null || ttlMs === null) {
+    const notBefore =
+      session.notBefore ?? closedFrom(invalidatedAt, closingOf(session, { now: invalidatedAt, maxClockSkewMs }));
+    return notBefore === 0 ? 0 : notBefore + maxClockSkewMs;
+  }
+  if (lockDelayMs === 0) return 0;
   const endedAt = Math.min(invalidatedAt, expiresAt + maxClockSkewMs);
   const noticedBy = invalidatedAt + Math.min(lockDelayMs, longestHeartbeatMs(ttlMs));
   return Math.max(endedAt + lockDelayMs, noticedBy) + maxClockSkewMs;
+}
+
+/** How long something stays closed that is taken away from its holder by force. */
+export interface Closing {
+  /** Counted from the write that takes it away. */
+  readonly lockDelayMs: number;
+  /** At least until then, by the holder's clock, because a holder that hears nothing goes on. 0: none does. */
+  readonly trustedUntil: number;
+  /** The renewals of its session as observed, because a later one would let its holder trust for longer. Undefined: none matters. */
+  readonly renewals?: number | undefined;
+}
+
+interface Reading {
+  readonly now: number;
+  readonly maxClockSkewMs: number;
+}
+
+/**
+ * @param session the holder's, as just read; undefined: its row is gone
+ * @param askedMs the operator's own choice, which the holder's trust does not lengthen
+ */
+export function closingOf(session: SessionRecord | undefined, reading: Reading, askedMs?: number): Closing {
+  if (askedMs !== undefined) return { lockDelayMs: askedMs, trustedUntil: 0 };
+  const until = trustedUntil(session, reading);
+  const renewals = until > 0 ? session?.renewals : undefined;
+  return { lockDelayMs: session?.lockDelayMs ?? 0, trustedUntil: until, renewals };
+}
+
+/** Returns when something that is taken away at `now` opens, before a contender adds the bound on clock differences. 0: at once. */
+export function closedFrom(now: number, { lockDelayMs, trustedUntil: until }: Closing): number {
+  return Math.max(lockDelayMs === 0 ? 0 : now + lockDelayMs, until);
+}
+
+/**
+ * Returns the time, by the holder's clock, after which it trusts the session no more, even if it hears nothing. 0: it does not now.
+ * The callers of a remote session do not trust by our clocks, and a session without a TTL has no such time.
+ * No renewal before `now` gives more than the TTL and the clock bound: a later expiry is damage.
+ */
+export function trustedUntil(session: SessionRecord | undefined, { now, maxClockSkewMs }: Reading): number {
+  if (session === undefined || session.remote === true || session.expiresAt === null || session.ttlMs === null)
+    return 0;
+  if (session.status === 'invalid' && session.reason === 'ended') return 0;
+  return Math.min(session.expiresAt, now + session.ttlMs + maxClockSkewMs);
 }

@@ -34,6 +34,8 @@ export interface SessionExpiry extends Stamp {
 export interface Invalidation extends Stamp {
   readonly id: string;
   readonly reason: Exclude<InvalidationReason, 'expired'>;
+  /** How long its keys stay closed, if an operator chose that. Absent: for its lock-delay, and as long as its holder may trust it. */
+  readonly lockDelayMs?: number | undefined;
 }
 
 /** The store's operations for one session, used by its holder and its contenders. */

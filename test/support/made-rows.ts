@@ -68,6 +68,9 @@ export const session = (id: string, facts: Partial<SessionRecord>): SessionRecor
     ...facts,
   }) as SessionRecord;
 
+/** A moment ago, while its holder may trust it. */
+export const DESTROYED = session('live', { status: 'invalid', reason: 'destroyed', invalidatedAt: NOW });
+
 export const SESSIONS: readonly SessionRecord[] = [
   session('live', { checks: ['serfHealth', 'disk'], revoked: ['lock 41 a', 'lock 42 b'] }),
   session('lasting', { ttlMs: null, expiresAt: null, behaviour: 'delete', lockDelayMs: 0 }),

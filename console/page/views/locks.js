@@ -4,6 +4,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
+import { forceConsequence, lockDelayField, readLockDelay } from '../force.js';
 import { age } from '../format.js';
 import { badge, empty, heading, holderOf, prefixFinder, since, tableOf } from '../parts.js';
 
@@ -103,7 +104,9 @@ function releaseButton({ key, holder }, refresh) {
     title: `Force release ${key}`,
     target: key,
     isFinal: true,
-    consequence: `${name} on ${node} loses the lock: its token is refused at once, and it learns of it with its next heartbeat. The key stays closed until the lock-delay is over. This cannot be undone.`,
+    consequence: `${name} on ${node} loses the lock: its token is refused at once. ${forceConsequence('The key opens')}`,
+    fields: lockDelayField(),
+    read: readLockDelay,
     confirm: 'Force release lock',
     act: { verb: 'lock.release', key, leaseCounter },
     onDone: refresh,

@@ -4,6 +4,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
+import { forceConsequence, lockDelayField, readLockDelay } from '../force.js';
 import { plural, whole } from '../format.js';
 import { badge, empty, heading, holderOf, prefixFinder, since, tableOf } from '../parts.js';
 
@@ -135,7 +136,9 @@ function evictButton(name, { token, sessionName: who = 'unknown', node = 'unknow
     title: `Evict permit of ${name}`,
     target: `${who} on ${node}, token ${token}`,
     isFinal: true,
-    consequence: `${who} on ${node} loses its permit and learns of it with its next heartbeat. The permit becomes free after the lock-delay. This cannot be undone.`,
+    consequence: `${who} on ${node} loses its permit. ${forceConsequence('Its place opens')}`,
+    fields: lockDelayField(),
+    read: readLockDelay,
     confirm: 'Evict',
     act: { verb: 'semaphore.evict', name, leaseCounter: token },
     onDone: refresh,

@@ -4,6 +4,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
+import { forceConsequence, lockDelayField, readLockDelay } from '../force.js';
 import { age, plural, span, whole } from '../format.js';
 import { badge, empty, heading, holderOf, holdingLink, since, standingBadge, tableOf, when } from '../parts.js';
 
@@ -104,12 +105,14 @@ function held(holds) {
  * @param {SessionLine} line
  * @param {() => void} refresh
  */
-function endButton({ id, name, node, lockDelayMs }, refresh) {
+function endButton({ id, name, node }, refresh) {
   return actButton('Destroy…', {
     title: `Destroy session ${name}`,
     target: `${name} on ${node}, session ${id}`,
     isFinal: true,
-    consequence: `Session ${id} on ${node} learns of it with its next heartbeat. All that it holds becomes free after its lock-delay of ${span(lockDelayMs)}. This cannot be undone.`,
+    consequence: `Session ${id} on ${node} ends. ${forceConsequence('All that it holds opens')}`,
+    fields: lockDelayField(),
+    read: readLockDelay,
     confirm: 'Destroy session',
     act: { verb: 'session.destroy', id },
     onDone: refresh,

@@ -6,7 +6,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { ENDED, LOCKS, NOW, QUEUE_RECORD, STARTED, ago, schedule } from '../../../test/support/made-rows.ts';
+import { DESTROYED, ENDED, LOCKS, NOW, QUEUE_RECORD, STARTED, ago, schedule } from '../../../test/support/made-rows.ts';
 import {
   each,
   leaseholdOf,
@@ -251,7 +251,10 @@ const ACTS: readonly (readonly [act: object, report?: unknown])[] = [
     { verb: 'task.enqueue', queue: 'media', name: 'resize', id: 'a', input: [1], delayMs: 5 },
     { id: 'a', created: false },
   ],
-  [{ verb: 'lock.release', key: 'k', leaseCounter: 4 }, { kind: 'released' }],
+  [
+    { verb: 'lock.release', key: 'k', leaseCounter: 4 },
+    { kind: 'released', closedUntil: NOW + 21_000, trustedUntil: NOW + 20_000 },
+  ],
   [
     { verb: 'lock.release', key: 'k', leaseCounter: 4 },
     { kind: 'superseded', current: LOCKS[0] },
@@ -260,9 +263,19 @@ const ACTS: readonly (readonly [act: object, report?: unknown])[] = [
     { verb: 'lock.release', key: 'k', leaseCounter: 4 },
     { kind: 'superseded', current: LOCKS[2] },
   ],
-  [{ verb: 'semaphore.evict', name: 'n', leaseCounter: 4 }, { session: 's' }],
+  [
+    { verb: 'semaphore.evict', name: 'n', leaseCounter: 4, lockDelayMs: 0 },
+    { session: 's', closedUntil: 0, trustedUntil: NOW + 20_000 },
+  ],
   [{ verb: 'semaphore.evict', name: 'n', leaseCounter: 4 }],
-  [{ verb: 'session.destroy', id: 's' }, { kind: 'destroyed' }],
+  [
+    { verb: 'session.destroy', id: 's' },
+    { kind: 'destroyed', session: DESTROYED },
+  ],
+  [
+    { verb: 'session.destroy', id: 's', lockDelayMs: 0 },
+    { kind: 'destroyed', session: { ...DESTROYED, notBefore: 0 } },
+  ],
   [{ verb: 'session.destroy', id: 's' }, { kind: 'gone' }],
   [{ verb: 'session.destroy', id: 's' }, new StoreUnavailableError('DynamoDB is away', { applied: 'no' })],
   [{ verb: 'session.destroy', id: 's' }, Object.assign(new Error('no table'), { name: 'ResourceNotFoundException' })],
@@ -303,7 +316,7 @@ test('what the console makes of acts', async () => {
     parts.push(shown(body, ...answer, ...asked));
   };
   for (const [act, report] of ACTS) await perform(act, report);
-  await perform({ verb: 'session.destroy', id: 's' }, { kind: 'destroyed' }, { isReadOnly: true });
+  await perform({ verb: 'session.destroy', id: 's' }, { kind: 'destroyed', session: DESTROYED }, { isReadOnly: true });
 
   await expect(parts.join('\n')).toMatchFileSnapshot('./made-acts.txt');
 });

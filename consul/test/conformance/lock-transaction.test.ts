@@ -98,31 +98,43 @@ describeInEveryWorld('a transaction over keys', (open) => {
 
   test('tells the session that loses a key by it, with the next heartbeat', async () => {
     const session = await create();
-    const keys = ['deleted', 'given', 'left', 'kept'].map((name) => `${key}/${name}`);
-    const [deleted, given, left, kept] = await Promise.all(keys.map((name) => acquireNow(mine, name)));
+    const keys = ['deleted', 'left', 'kept'].map((name) => `${key}/${name}`);
+    const [deleted, left, kept] = await Promise.all(keys.map((name) => acquireNow(mine, name)));
     const foreign = await acquireNow(theirs, `${key}/foreign`);
 
     const outcome = await run(
       { verb: 'delete', key: `${key}/deleted` },
-      { verb: 'delete', key: `${key}/given` },
-      { verb: 'acquire', key: `${key}/given`, session: session.id, content: content('g') },
       { verb: 'delete', key: `${key}/left` },
       { verb: 'set', key: `${key}/left`, content: content('l') },
       { verb: 'set', key: `${key}/kept`, content: content('k') },
       { verb: 'delete', key: foreign.key },
       { verb: 'acquire', key: `${key}/another`, session: theirs.id, content: content('a') },
     );
-    await passTime(world, world.clock.sleep(TTL_MS / 2));
 
     expect(outcome).toMatchObject({ kind: 'done' });
-    expect([deleted, given, left, kept, foreign].map((lock) => lock?.signal.aborted)).toEqual([
-      true,
-      true,
-      true,
-      false,
-      true,
-    ]);
+    for (const name of ['deleted', 'left'])
+      expect(await run({ verb: 'acquire', key: `${key}/${name}`, session: session.id, content: content('g') })).toEqual(
+        {
+          kind: 'refused',
+          failures: [{ at: 0, failure: { kind: 'delayed' } }],
+        },
+      );
+    await passTime(world, world.clock.sleep(TTL_MS / 2));
+    expect([deleted, left, kept, foreign].map((lock) => lock?.signal.aborted)).toEqual([true, true, false, true]);
     expect(mine.signal.aborted).toBe(false);
+  });
+
+  test('gives a key to no other in the transaction that takes it from a holder who has not heard of it', async () => {
+    const session = await create();
+    await acquireNow(mine, key);
+
+    const outcome = await run(
+      { verb: 'delete', key },
+      { verb: 'acquire', key, session: session.id, content: content('g') },
+    );
+
+    expect(outcome).toEqual({ kind: 'refused', failures: [{ at: 1, failure: { kind: 'delayed' } }] });
+    expect(await one.leasehold.locks.get(key)).toMatchObject({ holder: { session: mine.id } });
   });
 
   test('reads again if the holder of a deleted key has just left', async () => {

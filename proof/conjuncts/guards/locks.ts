@@ -19,7 +19,12 @@ const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => State
   'lock.settle': (held, rows) => settled(held, rows, NOW),
   'lock.disown': (held, rows) => locks.voidLock(TABLE, held, { notBeforeAsked: NOW }, rows.stamp()),
   'lock.force': (held, rows) =>
-    locks.forceReleaseLock(TABLE, held, { by: 'me', reason: 'stuck', lockDelayMs: 0, tell: false }, rows.stamp()),
+    locks.forceReleaseLock(
+      TABLE,
+      held,
+      { by: 'me', reason: 'stuck', lockDelayMs: 0, trustedUntil: 0, tell: false },
+      rows.stamp(),
+    ),
 };
 
 export const LOCK_CASES: Cases = {
@@ -83,7 +88,11 @@ export const SESSION_CASES: Cases = {
   },
   'session, SET #revoked = list_append(if_not_exists(#revoked: #status = :live'(rows) {
     rows.write(ended(rows, rows.session('s')));
-    return beside(rows, sessions.revokeFromSession(TABLE, 's', 'lock/k'));
+    return beside(rows, sessions.revokeFromSession(TABLE, 's', ['lock/k']));
+  },
+  'session, SET #revoked = list_append(if_not_exists(#revoked: #renewals = :renewals'(rows) {
+    rows.write(renewed(rows, nonceOf(rows, rows.session('s')), NOW));
+    return beside(rows, sessions.revokeFromSession(TABLE, 's', ['lock/k'], 0));
   },
 };
 

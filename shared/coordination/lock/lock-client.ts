@@ -9,6 +9,7 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import { CorruptItemError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
+import { closingOf, trustedUntil } from '../../session/session-record.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
@@ -16,6 +17,7 @@ import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal }
 import { describeLock, isStored, opensAt, validContent, validKey } from './lock-record.ts';
 import type { LockSnapshot } from './lock-reader.ts';
 import { LockReader } from './lock-reader.ts';
+import type { Taking } from './lock-store.ts';
 import type { LockPorts } from './lock-verdict.ts';
 import { LockWatch } from './watch.ts';
 import { pollUntil } from '../../core/wait/poll-until.ts';
@@ -49,8 +51,23 @@ export interface PutOptions {
   readonly encoding?: Encoding | undefined;
   /** Check and set: write only if the entry has this modify index. 0: only if there is no entry. */
   readonly ifIndex?: number | undefined;
-  /** Whether to write even while the key is held. This is allowed because locks are advisory. A deletion ends the holder's tenure. */
+  /** Whether to write even while the key is held. This is allowed because locks are advisory. */
   readonly evenIfHeld?: boolean | undefined;
+}
+
+export interface DeleteOptions extends Pick<PutOptions, 'ifIndex'> {
+  /** Whether to delete even while the key is held, which ends the holder's tenure. The key then stays closed as after `forceRelease`. */
+  readonly evenIfHeld?: boolean | undefined;
+  /** As of `forceRelease`. */
+  readonly lockDelay?: Duration | undefined;
+}
+
+/** How a tenure ended that was taken away. */
+export interface TakenAway {
+  /** When the key opens, by this process's clock. 0: it is open. */
+  readonly closedUntil: number;
+  /** Until when the former holder may trust it, by its own clock, if no heartbeat tells it before. 0: it does not. */
+  readonly trustedUntil: number;
 }
 
 export type PutResult =
@@ -59,7 +76,7 @@ export type PutResult =
   | Extract<Refusal, { kind: 'held' }>;
 
 export type DeleteResult =
-  | { readonly kind: 'deleted' }
+  | ({ readonly kind: 'deleted' } & TakenAway)
   | { readonly kind: 'absent' }
   | { readonly kind: 'conflict'; readonly current: LockInfo | undefined }
   | Extract<Refusal, { kind: 'held' }>;
@@ -70,19 +87,24 @@ export interface ForceOptions {
   readonly reason: string;
   /** The tenure to end, as `get` showed it: any other tenure stays. */
   readonly leaseCounter: number;
-  /** How long the key stays closed, so that the former holder can notice. Default: the lock-delay of its session. */
+  /**
+   * How long the key stays closed. Default: the lock-delay of its session, and as long as the former holder may trust it. With less, two
+   * holders may trust it at once.
+   */
   readonly lockDelay?: Duration | undefined;
 }
 
 export type ForceResult =
-  | { readonly kind: 'released'; readonly closedUntil: number }
+  | ({ readonly kind: 'released' } & TakenAway)
   /** The key no longer has this holder. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
 
 const WATCH_OPTIONS = ['index', 'timeout', 'isAbsenceNews', 'signal'] as const;
-const DELETE_OPTIONS = ['ifIndex', 'evenIfHeld'] as const;
-const PUT_OPTIONS = [...DELETE_OPTIONS, 'flags', 'encoding'] as const;
+const DELETE_OPTIONS = ['ifIndex', 'evenIfHeld', 'lockDelay'] as const;
+const PUT_OPTIONS = ['ifIndex', 'evenIfHeld', 'flags', 'encoding'] as const;
 const FORCE_OPTIONS = ['by', 'reason', 'leaseCounter', 'lockDelay'] as const;
+
+const NOT_HELD: Taking = { tell: false, lockDelayMs: 0, trustedUntil: 0 };
 
 /** Reads, watches, writes, deletes and force-releases keys without holding a session. */
 export class LockClient {
@@ -211,14 +233,17 @@ export class LockClient {
    * @returns `held` while the key has a holder: force-release it first, or delete it with `evenIfHeld`
    * @throws StoreUnavailableError as `put`
    */
-  async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
+  async delete(key: string, options: DeleteOptions = {}): Promise<DeleteResult> {
     validOptions(`the options of deleting ${describeLock(key)}`, options, DELETE_OPTIONS);
+    const askedMs = givenMs('lockDelay', options.lockDelay);
     const { locks, runtime } = this.#ports;
     return this.#decide(validKey(key), options, async (lock) => {
       if (lock?.entry === undefined) return { kind: 'absent' };
-      const { tell } = lock.state === 'held' ? await this.#holderOf(lock) : { tell: false };
-      const outcome = await locks.remove(lock, { tell }, stampOf(runtime));
-      if (outcome.kind === 'applied') return { kind: 'deleted' };
+      const { taking, believedUntil, isRemote } = await this.#takingFrom(lock, askedMs);
+      // Consul's clients acquire a key right after its deletion.
+      const isOpen = isRemote && askedMs === undefined;
+      const outcome = await locks.remove(lock, isOpen ? NOT_HELD : taking, stampOf(runtime));
+      if (outcome.kind === 'applied') return { kind: 'deleted', ...this.#taken(outcome.notBefore, believedUntil) };
       ensureUnwritten(describeLock(key), outcome);
       return undefined;
     });
@@ -227,7 +252,7 @@ export class LockClient {
   /**
    * Revokes the tenure that an operator saw, with a name and a reason.
    * The counter grows, so the former holder is fenced at once. Its signal aborts at its session's next heartbeat,
-   * and the key stays closed during the lock-delay.
+   * and the key stays closed during the lock-delay, and for as long as a holder that hears nothing trusts it.
    */
   async forceRelease(key: string, options: ForceOptions): Promise<ForceResult> {
     validOptions(`the options of releasing ${describeLock(key)} by force`, options, FORCE_OPTIONS);
@@ -241,11 +266,10 @@ export class LockClient {
         ensureUnwritten(describeLock(key), { earlierAttempt }, 'that tenure is over');
         return { kind: 'superseded', current: await this.get(key) };
       }
-      const { tell, lockDelayMs } = await this.#holderOf(lock);
-      const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
-      const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
+      const { taking, believedUntil } = await this.#takingFrom(lock, askedMs);
+      const outcome = await locks.forceRelease(lock, { by, reason, ...taking }, stampOf(runtime));
       if (outcome.kind === 'refused') return contended(outcome);
-      return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
+      return { kind: 'released', ...this.#taken(outcome.notBefore, believedUntil) };
     });
   }
 
@@ -268,16 +292,31 @@ export class LockClient {
   }
 
   /** If the holder's session row is damaged, we cannot notify the holder, so the longest lock-delay applies. */
-  async #holderOf({ session: id }: HeldLock): Promise<{ readonly tell: boolean; readonly lockDelayMs: number }> {
+  async #takingFrom(
+    lock: LockRecord,
+    askedMs: number | undefined,
+  ): Promise<{ readonly taking: Taking; readonly believedUntil: number; readonly isRemote: boolean }> {
+    if (lock.state !== 'held') return { taking: NOT_HELD, believedUntil: 0, isRemote: false };
     try {
-      const session = await this.#ports.sessions.get(id);
+      const session = await this.#ports.sessions.get(lock.session);
       // A remote session has no local heartbeat that would read the notice.
       const tell = session?.status === 'live' && session.remote !== true;
-      return { tell, lockDelayMs: session?.lockDelayMs ?? 0 };
+      const reading = { now: this.#ports.runtime.clock.now(), maxClockSkewMs: this.#maxClockSkewMs };
+      return {
+        taking: { tell, ...closingOf(session, reading, askedMs) },
+        believedUntil: trustedUntil(session, reading),
+        isRemote: session?.remote === true,
+      };
     } catch (error) {
       if (!(error instanceof CorruptItemError)) throw error;
-      return { tell: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+      const lockDelayMs = askedMs ?? MAX_LOCK_DELAY_MS;
+      return { taking: { ...NOT_HELD, lockDelayMs }, believedUntil: 0, isRemote: false };
     }
+  }
+
+  #taken(notBefore: number, believedUntil: number): TakenAway {
+    const isOver = believedUntil <= this.#ports.runtime.clock.now() - this.#maxClockSkewMs;
+    return { closedUntil: opensAt(notBefore, this.#maxClockSkewMs), trustedUntil: isOver ? 0 : believedUntil };
   }
 
   #watched(sighting: LockSnapshot): Watched {

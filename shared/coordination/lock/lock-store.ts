@@ -1,7 +1,7 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { SessionBehavior, SessionRecord } from '../../session/session-record.ts';
+import type { Closing, SessionBehavior, SessionRecord } from '../../session/session-record.ts';
 import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock-record.ts';
 
 type KeyRefusal = Pick<Extract<Outcome<never>, { kind: 'refused' }>, 'kind' | 'earlierAttempt'>;
@@ -36,14 +36,26 @@ export interface Disposition {
   readonly notBefore: number;
 }
 
-/** A tenure that an operator ends. */
-export interface ForceRequest {
-  readonly by: string;
-  readonly reason: string;
-  /** How long the key stays closed, counted from the applied attempt. */
-  readonly lockDelayMs: number;
+/** How a release leaves the key. */
+export interface Release {
+  readonly content: Content | undefined;
+  readonly sweepable: boolean;
+  /** Whether the row must be as it was observed. */
+  readonly isExact?: boolean;
+  /** If it is not the holder who releases. */
+  readonly closing?: Closing | undefined;
+}
+
+/** How a tenure that is taken away ends. The lock-delay counts from the applied attempt. */
+export interface Taking extends Closing {
   /** Whether its session is live. If so, the session learns of it at its next heartbeat. */
   readonly tell: boolean;
+}
+
+/** A tenure that an operator ends. */
+export interface ForceRequest extends Taking {
+  readonly by: string;
+  readonly reason: string;
 }
 
 /** One of several keys that are acquired together, as it was read. */
@@ -70,8 +82,8 @@ export interface KeyConditions {
   readonly live: readonly string[];
 }
 
-/** By live session: its tenures that the transaction ends. The session learns of this at its next heartbeat. */
-export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
+/** By live session: its tenures that the transaction takes away. The session learns of this at its next heartbeat. */
+export type EndedTenures = ReadonlyMap<string, { readonly tenures: readonly HeldLock[]; readonly closing: Closing }>;
 
 /** The holder no longer needs the row, so the response omits it. */
 type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
@@ -148,14 +160,15 @@ export interface LockStore {
   /** Writes the content without a lock, even if the key is held. Refused unless the row is as observed. */
   put(key: string, observed: LockRecord | undefined, content: Content, write: Stamp): Promise<Outcome<LockRecord>>;
   /**
-   * Removes the entry, which also ends its holder's tenure. Refused unless the row is as observed. The counter stays.
-   * `tell`: the holder's session is live, and learns of it at its next heartbeat.
+   * Removes the entry. Refused unless the row is as observed. The counter stays.
+   * @param taking how the tenure of a held key ends
+   * @returns the time at which the key opens, by the clock of the applied attempt; 0 if it is open
    */
   remove(
     observed: LockRecord,
-    options: { readonly tell: boolean },
+    taking: Taking,
     write: Stamp,
-  ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
+  ): Promise<{ readonly kind: 'applied'; readonly notBefore: number } | KeyRefusal>;
 
   /**
    * Commits several keys in one transaction. Refused unless every row is as observed,

@@ -3,6 +3,8 @@ import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
+import type { Closing } from '../../session/session-record.ts';
+import { closingOf, trustedUntil } from '../../session/session-record.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
@@ -23,8 +25,18 @@ export interface EvictionOptions {
   readonly token: number;
   readonly by: string;
   readonly reason: string;
-  /** How long its capacity stays closed, so that the evicted holder can notice. Default: the lock-delay of its session. */
+  /**
+   * How long its capacity stays closed. Default: the lock-delay of its session, and as long as the evicted holder may trust it. With less,
+   * more holders than the limit may trust their permits at once.
+   */
   readonly lockDelay?: Duration | undefined;
+}
+
+/** A revoked permit, with the time at which its capacity opens, unless its holder releases it before. */
+export interface EvictedPermit extends HolderRecord {
+  readonly closedUntil: number;
+  /** Until when its holder may trust it, by its own clock, if no heartbeat tells it before. 0: it does not. */
+  readonly trustedUntil: number;
 }
 
 const EVICTION_OPTIONS = ['token', 'by', 'reason', 'lockDelay'] as const;
@@ -112,7 +124,7 @@ export class SemaphoreClient {
    * @returns the revoked permit, and the latest time at which its capacity opens; undefined if no such permit is held
    * @throws ConfigurationError without a name or a reason
    */
-  async evict(name: string, options: EvictionOptions): Promise<HolderRecord | undefined> {
+  async evict(name: string, options: EvictionOptions): Promise<EvictedPermit | undefined> {
     validName('semaphore', name);
     const { token, by, reason, lockDelay } = validOptions('the options of an eviction', options, EVICTION_OPTIONS);
     validName('by', by);
@@ -122,7 +134,7 @@ export class SemaphoreClient {
     return retryContended(
       describeSemaphore(name),
       runtime,
-      async ({ earlierAttempt }): Promise<HolderRecord | undefined | Contended> => {
+      async ({ earlierAttempt }): Promise<EvictedPermit | undefined | Contended> => {
         const row = await semaphores.get(name);
         const holder = row?.holders.find(
           (candidate) => candidate.token === token && candidate.closedUntil === undefined,
@@ -131,23 +143,32 @@ export class SemaphoreClient {
           ensureUnwritten(describeSemaphore(name), { earlierAttempt }, 'that permit is not held');
           return undefined;
         }
-        const { isLive, lockDelayMs } = await this.#sessionOf(holder);
-        const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
-        // Refused: it was released, or its session ended, in between. Another read shows which.
+        const { isLive, closing, believedUntil } = await this.#takingFrom(holder, askedMs);
+        const eviction = { by, reason, ...closing, isLive };
+        // Refused: it was released, or its session was renewed or ended, in between. Another read shows which.
         const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
-        return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended(outcome);
+        if (outcome.kind === 'refused') return contended(outcome);
+        return { ...holder, closedUntil: outcome.closedUntil, trustedUntil: believedUntil };
       },
     );
   }
 
   /** If the holder's session row is damaged, we cannot notify the holder, so the longest lock-delay applies. */
-  async #sessionOf({ session: id }: HolderRecord): Promise<{ readonly isLive: boolean; readonly lockDelayMs: number }> {
+  async #takingFrom(
+    { session: id }: HolderRecord,
+    askedMs: number | undefined,
+  ): Promise<{ readonly isLive: boolean; readonly closing: Closing; readonly believedUntil: number }> {
     const found = { isDamaged: false };
     const records = await this.#ports.sessions.getMany([id], () => {
       found.isDamaged = true;
     });
-    if (found.isDamaged) return { isLive: false, lockDelayMs: MAX_LOCK_DELAY_MS };
+    if (found.isDamaged) {
+      const lockDelayMs = askedMs ?? MAX_LOCK_DELAY_MS;
+      return { isLive: false, closing: { lockDelayMs, trustedUntil: 0 }, believedUntil: 0 };
+    }
     const session = records.get(id);
-    return { isLive: session?.status === 'live', lockDelayMs: session?.lockDelayMs ?? 0 };
+    const isLive = session?.status === 'live';
+    const reading = { now: this.#ports.runtime.clock.now(), maxClockSkewMs: this.#options.maxClockSkewMs };
+    return { isLive, closing: closingOf(session, reading, askedMs), believedUntil: trustedUntil(session, reading) };
   }
 }

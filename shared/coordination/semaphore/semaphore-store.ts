@@ -1,5 +1,6 @@
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Closing } from '../../session/session-record.ts';
 import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 
 export interface NewSemaphore {
@@ -8,12 +9,10 @@ export interface NewSemaphore {
   readonly limit: number;
 }
 
-/** A permit that an operator evicts. */
-export interface EvictionRequest {
+/** A permit that an operator evicts. The lock-delay counts from the applied attempt. */
+export interface EvictionRequest extends Closing {
   readonly by: string;
   readonly reason: string;
-  /** How long its capacity stays closed, counted from the applied attempt. 0: not at all. */
-  readonly lockDelayMs: number;
   /** Whether its session is live. If so, the session learns of it at its next heartbeat. */
   readonly isLive: boolean;
 }

@@ -27,5 +27,6 @@ export function decodeSession(item: DynamoItem): SessionRecord {
     status: 'invalid',
     reason: row.oneOf('reason', ['ended', 'expired', 'destroyed', 'check']),
     invalidatedAt: row.count('invalidatedAt'),
+    ...(row.has('notBefore') ? { notBefore: row.count('notBefore') } : {}),
   };
 }

@@ -7,7 +7,7 @@
  * | v | N | schema version | create |
  * | id, name, node | S | identity; display only | create |
  * | ttlMs | N or NULL | lease duration; NULL never expires | create |
- * | lockDelayMs | N, ms | time its keys stay closed after an invalidation | create |
+ * | lockDelayMs | N, ms | least time that its keys stay closed after an invalidation | create |
  * | behaviour | S | `release` or `delete` | create |
  * | status | S | `live`, then `invalid`, which is final | create, expire, invalidate |
  * | createdAt | N, epoch ms | | create |
@@ -19,12 +19,14 @@
  * | checks | L of S | health checks of its node; absent if none | create |
  * | revoked | L of S | revocations that the holder has not yet seen; absent if none | revoke; shortened by renew |
  * | reason, invalidatedAt | S; N, epoch ms | reason and time of its end | expire, invalidate |
+ * | notBefore | N, epoch ms | when its keys open, 0 for at once; absent unless the operator who ended it chose that | invalidate |
  * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: lists live and expired sessions | create, invalidate |
  * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { MAX_TTL_MS } from '../../core/lease/timing.ts';
 import type { InvalidationReason } from '../session-record.ts';
+import { closedFrom } from '../session-record.ts';
 import type { Invalidation, NewSession, RemoteRenewal, SessionExpiry, SessionRenewal } from '../session-store.ts';
 import { sessionKey } from '../../dynamo/engine/keys.ts';
 import { directoryPartition } from '../../dynamo/engine/directory.ts';
@@ -44,6 +46,7 @@ const NOT_EXPIRED = '#expiresAt > :now';
 const NOT_EXPIRED_BEFORE = '#expiresAt > :expiredBefore';
 const NOT_RENEWED_LATER = '(attribute_not_exists(#updatedAt) OR #updatedAt < :now)';
 const IS_LIVE = '#status = :live';
+const AS_OFTEN_RENEWED = '#renewals = :renewals';
 
 /**
  * Guard: the row is absent.
@@ -148,7 +151,7 @@ export function expireSession(table: string, expiry: SessionExpiry): Statement<'
   const statement = updateStatement('session.expire', {
     table,
     key: sessionKey(expiry.observed.id),
-    guard: `${IS_LIVE} AND #renewals = :renewals AND ${EXPIRED_BEFORE}`,
+    guard: `${IS_LIVE} AND ${AS_OFTEN_RENEWED} AND ${EXPIRED_BEFORE}`,
     effect: INVALIDATE,
     values: {
       ...invalidateValues('expired', expiry),
@@ -161,32 +164,48 @@ export function expireSession(table: string, expiry: SessionExpiry): Statement<'
 
 /**
  * Guard: live. No nonce, because an end must win over a renewal in flight.
- * Effect: invalid as of the applied attempt, and no longer listed.
+ * Effect: invalid as of the applied attempt, and no longer listed; its keys open when the operator chose, if one did.
  * Outcomes: refused = already ended.
  */
 export function invalidateSession(table: string, invalidation: Invalidation): Statement<'update'> {
+  const { reason, lockDelayMs } = invalidation;
+  const isChosen = lockDelayMs !== undefined;
   const statement = updateStatement('session.invalidate', {
     table,
     key: sessionKey(invalidation.id),
     guard: IS_LIVE,
-    effect: `${INVALIDATE} REMOVE #directoryKey, #directoryName`,
-    values: invalidateValues(invalidation.reason, invalidation),
+    effect: `${INVALIDATE}${isChosen ? ', #notBefore = :notBefore' : ''} REMOVE #directoryKey, #directoryName`,
+    values: {
+      ...invalidateValues(reason, invalidation),
+      ...(isChosen ? { ':notBefore': closedFrom(invalidation.now, { lockDelayMs, trustedUntil: 0 }) } : {}),
+    },
   });
   return { ...statement, restamped: (now) => invalidateSession(table, { ...invalidation, now }) };
 }
 
 /**
- * Guard: live.
+ * Guard: live, and not renewed since, if its renewals are given: a later one would let its holder trust the right for longer.
  * Effect: the holder's next renewal returns the revocations. The nonce stays, because that renewal compares it.
- * Outcomes: refused = already ended; the holder knows or will learn of it.
+ * Outcomes: refused = already ended: the holder knows or will learn of it; or renewed since.
+ * @param renewals as observed, for a right that is closed to others until the session would expire
  */
-export function revokeFromSession(table: string, id: string, ...revocations: readonly string[]): Statement<'update'> {
+export function revokeFromSession(
+  table: string,
+  id: string,
+  revocations: readonly string[],
+  renewals?: number,
+): Statement<'update'> {
   return updateStatement('session.revoke', {
     table,
     key: sessionKey(id),
-    guard: IS_LIVE,
+    guard: renewals === undefined ? IS_LIVE : `${IS_LIVE} AND ${AS_OFTEN_RENEWED}`,
     effect: 'SET #revoked = list_append(if_not_exists(#revoked, :none), :revocation)',
-    values: { ':live': 'live', ':none': [], ':revocation': revocations },
+    values: {
+      ':live': 'live',
+      ':none': [],
+      ':revocation': revocations,
+      ...(renewals === undefined ? {} : { ':renewals': renewals }),
+    },
   });
 }
 

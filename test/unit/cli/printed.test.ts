@@ -8,7 +8,17 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { expect, test } from 'vitest';
 import { StoreUnavailableError, MismatchError } from '../../../shared/core/errors.ts';
-import { ENDED, LOCKS, NOW, QUEUE_RECORD, SESSIONS, UNFINISHED, schedule, session } from '../../support/made-rows.ts';
+import {
+  DESTROYED,
+  ENDED,
+  LOCKS,
+  NOW,
+  QUEUE_RECORD,
+  SESSIONS,
+  UNFINISHED,
+  schedule,
+  session,
+} from '../../support/made-rows.ts';
 import {
   ALL,
   each,
@@ -157,8 +167,11 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['locks show left'],
     ['locks show nothing'],
     ['locks watch held'],
-    ['locks release held --token 42 WHY --yes held', { kind: 'released', closedUntil: NOW + 1 }],
-    ['locks release held --token 42 WHY --yes held --lock-delay 5s', { kind: 'released', closedUntil: NOW }],
+    ['locks release held --token 42 WHY --yes held', { kind: 'released', closedUntil: NOW + 1, trustedUntil: NOW }],
+    [
+      'locks release held --token 42 WHY --yes held --lock-delay 5s',
+      { kind: 'released', closedUntil: NOW, trustedUntil: NOW + 9_000 },
+    ],
     ['locks release held --token 42 WHY --yes held', { kind: 'superseded', current: LOCKS[2] }],
     ['locks release held --token 42 WHY --yes held', { kind: 'superseded', current: LOCKS[0] }],
     ['locks release held --token 41 WHY --yes held'],
@@ -176,7 +189,11 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['sessions list --max-clock-skew 999ms'],
     ...SESSIONS.map(({ id }): Line => [`sessions show ${id}`]),
     ['sessions show nobody'],
-    ['sessions destroy live WHY --yes live', { kind: 'destroyed', session: session('live', {}) }],
+    ['sessions destroy live WHY --yes live', { kind: 'destroyed', session: DESTROYED }],
+    [
+      'sessions destroy live WHY --lock-delay 0s --yes live',
+      { kind: 'destroyed', session: { ...DESTROYED, notBefore: 0 } },
+    ],
     ['sessions destroy live WHY --yes live', { kind: 'gone', session: SESSIONS[5] }],
     ['sessions destroy live WHY --yes live', { kind: 'gone' }],
     ['sessions destroy gone WHY --yes gone'],
@@ -190,7 +207,10 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['semaphores show uploads'],
     ['semaphores show idle'],
     ['semaphores show nothing'],
-    ['semaphores evict uploads --token 2 WHY --yes uploads', { session: 'session-2' }],
+    [
+      'semaphores evict uploads --token 2 WHY --yes uploads',
+      { session: 'session-2', closedUntil: NOW + 20_000, trustedUntil: NOW + 20_000 },
+    ],
     ['semaphores evict uploads --token 2 WHY --yes uploads'],
     ['semaphores evict uploads --token 3 WHY'],
     ['semaphores evict uploads --token 4 WHY'],

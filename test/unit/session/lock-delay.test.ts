@@ -33,16 +33,38 @@ describe('the lock-delay', () => {
     ['that was found long after lasts a heartbeat', { invalidatedAt: T + 90_000 }, T + 90_000 + 10_000],
     ['lasts no longer than it is', { invalidatedAt: T + 90_000, lockDelayMs: 2_000 }, T + 92_000],
     ['whose ender’s clock is behind counts from its invalidation', { invalidatedAt: T - 500 }, T - 500 + 15_000],
-    ['that was destroyed counts from there', { reason: 'destroyed', invalidatedAt: T - 20_000 }, T - 5_000],
+    ['that was destroyed lasts until it would have expired', { reason: 'destroyed', invalidatedAt: T - 20_000 }, T],
+    ['that was destroyed counts from there', { reason: 'destroyed', invalidatedAt: T - 10_000 }, T + 5_000],
     ['that was destroyed after its end as well', { reason: 'destroyed', invalidatedAt: T + 90_000 }, T + 105_000],
-    ['whose check failed counts from there', { reason: 'check', invalidatedAt: T - 20_000 }, T - 5_000],
+    ['whose check failed lasts until it would have expired', { reason: 'check', invalidatedAt: T - 20_000 }, T],
+    ['of no length does not shorten the trust', { reason: 'destroyed', invalidatedAt: T - 20_000, lockDelayMs: 0 }, T],
+    ['of a gateway counts from there', { reason: 'destroyed', invalidatedAt: T - 20_000, remote: true }, T - 5_000],
+    [
+      'without a TTL counts from there',
+      { reason: 'check', invalidatedAt: T, ttlMs: null, expiresAt: null },
+      T + 15_000,
+    ],
+    [
+      'whose operator chose less',
+      { reason: 'destroyed', invalidatedAt: T - 20_000, notBefore: T - 19_000 },
+      T - 19_000,
+    ],
+    [
+      'that expires beyond reason lasts no longer than a renewal gives',
+      { reason: 'destroyed', invalidatedAt: T, expiresAt: T * 2 },
+      T + 30_000 + SKEW_MS,
+    ],
   ] as const)('of a session %s', (_what, change, opensAt) => {
     expect(lockDelayEndsAt({ ...EXPIRED, ...change }, SKEW_MS)).toBe(opensAt + SKEW_MS);
   });
 
-  test('does not apply after an orderly end, or when it is 0', () => {
-    expect(lockDelayEndsAt({ ...EXPIRED, reason: 'ended' }, SKEW_MS)).toBe(0);
-    expect(lockDelayEndsAt({ ...EXPIRED, lockDelayMs: 0 }, SKEW_MS)).toBe(0);
+  test.each([
+    ['after an orderly end', { reason: 'ended' }],
+    ['after an expiry when it is 0', { lockDelayMs: 0 }],
+    ['if an operator chose none', { reason: 'destroyed', invalidatedAt: T - 20_000, notBefore: 0 }],
+    ['of no length of a gateway', { reason: 'destroyed', invalidatedAt: T - 20_000, lockDelayMs: 0, remote: true }],
+  ] as const)('does not apply %s', (_what, change) => {
+    expect(lockDelayEndsAt({ ...EXPIRED, ...change }, SKEW_MS)).toBe(0);
   });
 
   test('keeps the first caller out for a heartbeat if the holder expired long ago, not for the whole delay', async () => {
@@ -67,10 +89,10 @@ describe('the lock-delay', () => {
     const world = simulatedWorld();
     const operator = world.start();
     const other = world.start();
-    const holder = await world.start().leasehold.session({ ttl: '60s', lockDelay: '10s' });
+    const holder = await world.start().leasehold.session({ ttl: '20s', lockDelay: '60s' });
     await holder.lock('hourly');
     const waiting = await other.leasehold.session({ ttl: '60s' });
-    const waits = waiting.lock('hourly', { wait: '30s' });
+    const waits = waiting.lock('hourly', { wait: '90s' });
     const firstSentAt = world.clock.now();
     operator.driver.accidents.push(...Array.from({ length: LOST_ATTEMPTS }, () => 'dropRequest' as const));
 
@@ -80,6 +102,6 @@ describe('the lock-delay', () => {
     const ended = await other.leasehold.sessions.get(holder.id);
     const { invalidatedAt = 0 } = ended?.status === 'invalid' ? ended : {};
     expect(invalidatedAt - firstSentAt).toBeGreaterThan(500);
-    expect(world.clock.now()).toBeGreaterThanOrEqual(invalidatedAt + 10_000 + SKEW_MS);
+    expect(world.clock.now()).toBeGreaterThanOrEqual(invalidatedAt + 60_000 + SKEW_MS);
   });
 });

@@ -6,6 +6,7 @@ import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { notingTimes } from '../../../dynamo/engine/statement.ts';
+import { closedFrom } from '../../../session/session-record.ts';
 import { commitLocks } from './lock-transaction-statements.ts';
 import { createHolderLockStore } from './dynamo-holder-lock-store.ts';
 import * as reads from './lock-reads.ts';
@@ -32,7 +33,7 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       const release = notingTimes(statements.forceReleaseLock(table, observed, force, stamp), times);
       const result = await sender.transact(release, stamp.nonce);
       if (result.kind === 'applied' && !result.late)
-        return { kind: 'applied', notBefore: (result.restampedAt ?? stamp.now) + force.lockDelayMs };
+        return { kind: 'applied', notBefore: closedFrom(result.restampedAt ?? stamp.now, force) };
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
       if (isDecided) return { kind: 'refused', earlierAttempt: 'none' };
       const found = result.item && decodeLock(result.item);
@@ -48,12 +49,14 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     put: (key, observed, content, stamp) =>
       rows.write(statements.putValue(table, key, observed, content, stamp), stamp),
 
-    async remove(observed, { tell }, stamp) {
+    async remove(observed, { tell, ...closing }, stamp) {
+      const isHeld = observed.state === 'held';
       const result =
-        tell && observed.state === 'held'
-          ? await sender.transact(statements.removeHeldEntry(table, observed, stamp), stamp.nonce)
-          : await sender.write(statements.removeEntry(table, observed, stamp), stamp.nonce);
-      if (result.kind === 'applied') return { kind: 'applied' };
+        tell && isHeld
+          ? await sender.transact(statements.removeHeldEntry(table, observed, closing, stamp), stamp.nonce)
+          : await sender.write(statements.removeEntry(table, observed, closing, stamp), stamp.nonce);
+      if (result.kind === 'applied')
+        return { kind: 'applied', notBefore: isHeld ? closedFrom(result.restampedAt ?? stamp.now, closing) : 0 };
       // Its guard was true, but the holder's session has ended, so no attempt of it was or will be applied.
       return { kind: 'refused', earlierAttempt: result.kind === 'canceled' ? 'none' : result.earlierAttempt };
     },

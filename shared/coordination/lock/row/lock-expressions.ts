@@ -4,6 +4,8 @@ import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Content, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
 import { endedAt } from '../lock-record.ts';
+import type { Closing } from '../../../session/session-record.ts';
+import { closedFrom } from '../../../session/session-record.ts';
 import type { AcquireRequest, LockWish } from '../lock-store.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import { directoryPartition } from '../../../dynamo/engine/directory.ts';
@@ -37,6 +39,8 @@ const NEW_ENTRY = '#createIndex = :now, #lockIndex = :one';
 export const STORE = '#value = :value, #flags = :flags';
 export const LEAVE = '#session, #acquiredAt';
 export const FREE = '#freedAt = :freedAt';
+/** Behind other assignments. */
+export const CLOSE = ', #notBefore = :notBefore';
 /** Counters start at the clock. */
 export const NEVER_GIVEN = -1;
 export const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
@@ -95,6 +99,11 @@ export function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>): 
 /** Names the ending tenure and the time. */
 export function endValues(observed: HeldLock, { now }: Stamp): Values {
   return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
+}
+
+/** Says until when a key stays closed that is taken away from its holder now. */
+export function closeValues(closing: Closing, { now }: Stamp): Values {
+  return { ':notBefore': closedFrom(now, closing) };
 }
 
 export function observedValues(observed: LockRecord | undefined): Values {

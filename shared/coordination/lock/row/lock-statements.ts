@@ -12,7 +12,7 @@
  * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
  * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
  * | freedAt | N, epoch ms | end of the last tenure, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
- * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force; removed by acquire |
+ * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force, remove and release of another's; removed by acquire |
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `lock#<shard of the key up to its first />`, the key: the listing; exists as long as the entry, unless it was acquired unlisted | acquire, put; removed with the value |
@@ -30,6 +30,7 @@ import type {
   ForceRequest,
   PendingAcquire,
   Observed,
+  Release,
   TransactionAction,
 } from '../lock-store.ts';
 import { lockKey } from '../../../dynamo/engine/keys.ts';
@@ -37,6 +38,7 @@ import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { checkStatement, restampedTransaction, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together, transactStatement } from '../../../dynamo/engine/transaction.ts';
+import type { Closing } from '../../../session/session-record.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import {
   IS_ABSENT,
@@ -53,6 +55,7 @@ import {
   STORE,
   LEAVE,
   FREE,
+  CLOSE,
   NEVER_GIVEN,
   DROP_ENTRY,
   takeEffect,
@@ -64,6 +67,7 @@ import {
   contentValues,
   claimValues,
   endValues,
+  closeValues,
   observedValues,
   sweepValues,
 } from './lock-expressions.ts';
@@ -168,17 +172,13 @@ export function updateLock(
 
 /**
  * Guard: held by this tenure, and without a value if the row gets a TTL; `isExact`: also not written since it was observed.
- * Effect: free at once; counter and value stay.
+ * Effect: free at once, or closed as `closing` says, if it is not the holder who releases; counter and value stay.
  * Outcomes: refused = superseded, or already released; still held by this tenure = a value was put, which must not be swept.
  */
 export function releaseLock(
   table: string,
   observed: HeldLock,
-  {
-    content,
-    sweepable,
-    isExact = false,
-  }: { readonly content: Content | undefined; readonly sweepable: boolean; readonly isExact?: boolean },
+  { content, sweepable, isExact = false, closing }: Release,
   stamp: Stamp,
 ): Statement<'update'> {
   const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;
@@ -189,12 +189,13 @@ export function releaseLock(
     guard: isExact ? `${guard} AND ${IS_AS_OBSERVED}` : guard,
     effect: sweepable
       ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}`
-      : `${updateEffect(content)}, ${FREE} REMOVE ${LEAVE}`,
+      : `${updateEffect(content)}, ${FREE}${closing === undefined ? '' : CLOSE} REMOVE ${LEAVE}`,
     values: {
       ...updateValues(content, stamp),
       ...endValues(observed, stamp),
       ...(sweepable ? sweepValues(stamp) : {}),
       ...(isExact ? observedValues(observed) : {}),
+      ...(closing === undefined ? {} : closeValues(closing, stamp)),
     },
   });
 }
@@ -290,10 +291,10 @@ export function voidLateAcquire(
 }
 
 /**
- * Guard: held by the session and counter that the operator saw; the session is live, if it gets a notice.
- * Effect: free, counter + 1, closed for `lockDelayMs` from the applied attempt, with operator and reason recorded;
- * with `tell` the session learns of it at its next heartbeat.
- * Outcomes: refused = the key changed hands, was released, or its session has just ended.
+ * Guard: held by the session and counter that the operator saw; the session is live and was not renewed since, if it gets a notice.
+ * Effect: free, counter + 1, closed for the lock-delay from the applied attempt, and as long as its holder may trust it, with operator and
+ *   reason recorded; with `tell` the session learns of it at its next heartbeat.
+ * Outcomes: refused = the key changed hands, was released, or its session was renewed or has just ended.
  */
 export function forceReleaseLock(
   table: string,
@@ -307,15 +308,15 @@ export function forceReleaseLock(
     table,
     key: lockKey(key),
     guard: IS_HELD_BY,
-    effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one, #notBefore = :notBefore, #forced = :forced REMOVE ${LEAVE}`,
+    effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one${CLOSE}, #forced = :forced REMOVE ${LEAVE}`,
     values: {
       ...touchValues(stamp),
       ...endValues(observed, stamp),
-      ':notBefore': stamp.now + force.lockDelayMs,
+      ...closeValues(force, stamp),
       ':forced': forced,
     },
   });
-  const tell = actionOf(revokeFromSession(table, session, revocationOf(observed)));
+  const tell = actionOf(revokeFromSession(table, session, [revocationOf(observed)], force.renewals));
   const statement = together(release, force.tell ? [tell] : [], stamp.nonce);
   return restampedTransaction(statement, (now) => forceReleaseLock(table, observed, force, { ...stamp, now }));
 }
@@ -344,36 +345,49 @@ export function putValue(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it has no holder, or intends to delete it while it is held.
- * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and is open.
+ * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and of a tenure until when it is closed.
  * Outcomes: refused = it was written in the meantime: read again.
  */
-export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): Statement<'update'> {
+export function removeEntry(
+  table: string,
+  observed: LockRecord,
+  closing: Closing | undefined,
+  stamp: Stamp,
+): Statement<'update'> {
   const isHeld = observed.state === 'held';
+  const isClosing = isHeld && closing !== undefined;
   return updateStatement('lock.remove', {
     table,
     key: lockKey(observed.key),
     guard: IS_AS_OBSERVED,
     effect: isHeld
-      ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}, ${DROP_ENTRY}`
+      ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl${isClosing ? CLOSE : ''} REMOVE ${LEAVE}, ${DROP_ENTRY}`
       : `SET ${TOUCH}, #ttl = :ttl REMOVE ${DROP_ENTRY}`,
     values: {
       ...touchValues(stamp),
       ...observedValues(observed),
       ...sweepValues(stamp),
       ...(isHeld ? { ':freedAt': endedAt(observed, stamp.now) } : {}),
+      ...(isClosing ? closeValues(closing, stamp) : {}),
     },
   });
 }
 
 /**
- * Guard: as `removeEntry`, and the holder's session is live.
+ * Guard: as `removeEntry`, and the holder's session is live and was not renewed since.
  * Effect: as `removeEntry`, as of the applied attempt; the holder learns of it at its next heartbeat.
- * Outcomes: refused = it was written in the meantime, or its session has just ended.
+ * Outcomes: refused = written in the meantime, or its session was renewed or has just ended.
  */
-export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp): Statement<'transactWrite'> {
-  const tell = actionOf(revokeFromSession(table, observed.session, revocationOf(observed)));
-  const statement = together(removeEntry(table, observed, stamp), [tell], stamp.nonce);
-  return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, { ...stamp, now }));
+export function removeHeldEntry(
+  table: string,
+  observed: HeldLock,
+  closing: Closing,
+  stamp: Stamp,
+): Statement<'transactWrite'> {
+  const { session } = observed;
+  const tell = actionOf(revokeFromSession(table, session, [revocationOf(observed)], closing.renewals));
+  const statement = together(removeEntry(table, observed, closing, stamp), [tell], stamp.nonce);
+  return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, closing, { ...stamp, now }));
 }
 
 /** For the user's own transaction. Guard: mine. Effect: none; the rest of the transaction is applied only if the guard is true. */

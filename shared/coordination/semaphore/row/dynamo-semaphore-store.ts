@@ -6,6 +6,7 @@ import { semaphoreName } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { notingTimes } from '../../../dynamo/engine/statement.ts';
+import { closedFrom } from '../../../session/session-record.ts';
 import * as statements from './semaphore-statements.ts';
 
 export function createSemaphoreStore(sender: Sender, table: string): SemaphoreStore {
@@ -31,7 +32,7 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
         ? await sender.transact(notingTimes(evictLiveHolder(table, name, permit, eviction, stamp), times), stamp.nonce)
         : await sender.write(notingTimes(evictHolder(table, name, permit, eviction, stamp), times), stamp.nonce);
       if (result.kind === 'applied' && !result.late)
-        return { kind: 'applied', closedUntil: statements.closedBy(eviction, result.restampedAt ?? stamp.now) };
+        return { kind: 'applied', closedUntil: closedFrom(result.restampedAt ?? stamp.now, eviction) };
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
       if (isDecided) return { kind: 'refused', earlierAttempt: 'none' };
       const found = result.item && decodeSemaphore(result.item);

@@ -38,6 +38,7 @@ import {
   updateStatement,
 } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+import { closedFrom } from '../../../session/session-record.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 
 /**
@@ -205,9 +206,9 @@ export function forgoClaim(table: string, name: string, claim: PermitClaim, stam
 }
 
 /**
- * Guard: this permit is in the row, with this token; its session is live.
+ * Guard: this permit is in the row, with this token; its session is live, and was not renewed since.
  * Effect: as `evictHolder`, and the session's next renewal reports the eviction, in one transaction.
- * Outcomes: refused = the permit is gone, or its session has ended: read again.
+ * Outcomes: refused = the permit is gone, or its session was renewed or has ended: read again.
  */
 export function evictLiveHolder(
   table: string,
@@ -216,14 +217,17 @@ export function evictLiveHolder(
   eviction: EvictionRequest,
   stamp: Stamp,
 ): Statement<'transactWrite'> {
-  const tell = actionOf(revokeFromSession(table, permit.session, revocationOf(name, permit.token)));
+  const tell = actionOf(
+    revokeFromSession(table, permit.session, [revocationOf(name, permit.token)], eviction.renewals),
+  );
   const statement = together(evictHolder(table, name, permit, eviction, stamp), [tell], stamp.nonce);
   return restampedTransaction(statement, (now) => evictLiveHolder(table, name, permit, eviction, { ...stamp, now }));
 }
 
 /**
  * Guard: this permit is in the row, with this token.
- * Effect: evicted and recorded. Its capacity stays closed for the lock-delay, counted from the applied attempt.
+ * Effect: evicted and recorded. Its capacity stays closed for the lock-delay, counted from the applied attempt, and as long as its holder
+ *   may trust it.
  * Outcomes: refused = it is gone, or already evicted.
  */
 export function evictHolder(
@@ -243,17 +247,12 @@ export function evictHolder(
     mapKeys: { '#PERMIT': formatClaim(permit) },
     values: {
       ':token': token,
-      ':closed': [token, closedBy(eviction, stamp.now)],
+      ':closed': [token, closedFrom(stamp.now, eviction)],
       ':forced': { by, reason, at: stamp.now, session, leaseCounter: token },
       ...touchValues(stamp),
     },
   });
   return { ...statement, restamped: (now) => evictHolder(table, name, permit, eviction, { ...stamp, now }) };
-}
-
-/** Returns the time until which the capacity of a permit that is evicted at `now` stays closed. 0: it does not. */
-export function closedBy({ lockDelayMs }: EvictionRequest, now: number): number {
-  return lockDelayMs === 0 ? 0 : now + lockDelayMs;
 }
 
 export const readSemaphore = (table: string, name: string): Statement<'get'> =>

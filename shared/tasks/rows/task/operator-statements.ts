@@ -113,7 +113,7 @@ export function requestCancel(
     effect: 'SET #cancellation = :cancellation',
     values: { ...observedValues(observed), ':cancellation': { ...cancellation } },
   });
-  const tell = revokeFromSession(table, observed.session, revocationOf(observed));
+  const tell = revokeFromSession(table, observed.session, [revocationOf(observed)]);
   return together(ask, [actionOf(tell)], nonce);
 }
 

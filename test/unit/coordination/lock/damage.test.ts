@@ -20,7 +20,7 @@ test("keeps a key closed and listed while its holder's session is damaged, until
 
   const force = { by: 'ann', reason: 'damaged', leaseCounter: lock.fencingToken };
   const closedUntil = world.clock.now() + MAX_LOCK_DELAY_MS + broken.holder.timing.maxClockSkewMs;
-  expect(await leasehold.locks.forceRelease('k', force)).toEqual({ kind: 'released', closedUntil });
+  expect(await leasehold.locks.forceRelease('k', force)).toEqual({ kind: 'released', closedUntil, trustedUntil: 0 });
 
   await world.clock.advance(closedUntil - world.clock.now());
   expect((await session.tryLock('k')).kind).toBe('acquired');
