@@ -17,6 +17,7 @@ const NETWORK: readonly Switch[] = [
   (prng) => ({ duplicate: prng.logarithmic(0.01, 0.2), latestMs: prng.logarithmic(50, 60_000) }),
   (prng) => ({ partitionEveryMs: prng.logarithmic(3_000, 20_000) }),
   (prng) => ({ outageEveryMs: prng.logarithmic(10_000, 40_000) }),
+  (prng, { ttlMs }) => ({ throttledKindEveryMs: prng.logarithmic(ttlMs, 5 * ttlMs) }),
 ];
 
 const PROCESSES: readonly Switch[] = [
@@ -92,6 +93,7 @@ function drawSizes(prng: Prng): Profile {
     tasks: prng.integer(20, 45),
     ...prng.pick(SHARES),
     operator: prng.chance(0.3),
+    forceShare: prng.pick([0, 0.1, 0.3]),
     ttlMs,
     maxClockSkewMs: Math.round(prng.logarithmic(50, 1_000)),
     lockDelayMs: prng.pick([0, 500, 2_000]),

@@ -36,6 +36,8 @@ export interface Called extends At {
   readonly claim?: RightName | undefined;
   /** True time of the reading of the clock that the write states as now; `at` where it states none. */
   readonly anchoredAt: number;
+  /** Whether an operator who takes something away chose how long it stays closed. */
+  readonly asksDelay?: boolean | undefined;
   /** The sending session, for guarded verbs; the session that would get the row, for acquiring verbs. */
   readonly session?: string | undefined;
 }

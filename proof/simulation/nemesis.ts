@@ -32,6 +32,13 @@ interface Focus {
   readonly until: number;
 }
 
+/** One process whose writes to the rows of a kind are throttled, while those of others, and its writes elsewhere, are not. */
+interface Throttled {
+  readonly process: string;
+  readonly kind: string;
+  readonly until: number;
+}
+
 /** How long one row may be in trouble. */
 const LONGEST_FOCUS_MS = 90_000;
 const WRITES: readonly DynamoKind[] = ['put', 'update', 'delete', 'transactWrite'];
@@ -44,6 +51,7 @@ export class Nemesis {
   #outUntil = 0;
   /** The row that is in trouble, and how. */
   #focus: Focus | undefined;
+  #throttled: Throttled | undefined;
   /** Kinds of rows that are written: one of them is picked, so rarely written kinds also get faults. */
   readonly #kinds = new Set<string>();
   /** Requests of the first of two rivals that were sent before: by their inputs, which each try repeats. */
@@ -112,6 +120,18 @@ export class Nemesis {
       },
     );
     this.#repeat(
+      'throttled kind',
+      ({ throttledKindEveryMs }) => throttledKindEveryMs,
+      ({ ttlMs }) => {
+        const process = victim();
+        if (process === undefined) return;
+        const kind = prng.chance(0.5) ? 'session' : prng.pick([...this.#kinds, 'session']);
+        seen(`rows of one kind throttled for one process: ${kind}`);
+        const until = timeline.now + prng.logarithmic(0.3 * ttlMs, 2 * ttlMs);
+        this.#throttled = { process: process.name, kind, until };
+      },
+    );
+    this.#repeat(
       'steps',
       ({ clockStepEveryMs }) => clockStepEveryMs,
       ({ clockErrorMs }) => {
@@ -139,6 +159,7 @@ export class Nemesis {
     this.#partitionedUntil.clear();
     this.#outUntil = 0;
     this.#focus = undefined;
+    this.#throttled = undefined;
   }
 
   fateOf(request: Request): Fate {
@@ -152,6 +173,8 @@ export class Nemesis {
       return this.#seen({ ending: prng.chance(0.7) ? 'requestLost' : 'replyLost', requestMs, replyMs });
     const lost = profile.rivals > 0 ? this.#fateOfRival(request) : undefined;
     if (lost !== undefined) return this.#seen({ ending: lost, requestMs, replyMs });
+    if (profile.throttledKindEveryMs > 0 && this.#isThrottled(request))
+      return this.#seen({ ending: 'throttled', requestMs, replyMs });
     const focused = profile.focusEveryMs === 0 ? undefined : this.#focusedFate(request, { requestMs, replyMs });
     if (focused !== undefined) return this.#seen(focused);
     const drawn = this.#draw(profile, request.kind);
@@ -202,6 +225,15 @@ export class Nemesis {
     this.#tried.add(input);
     if (!this.#fates.chance(0.6)) return undefined;
     return this.#fates.chance(0.7) ? 'replyLost' : 'requestLost';
+  }
+
+  #isThrottled({ process, kind, input }: Request): boolean {
+    if (!WRITES.includes(kind)) return false;
+    const kinds = rowsWrittenBy(kind, input).map(({ name }) => kindOf(name));
+    for (const written of kinds) if (written !== 'session') this.#kinds.add(written);
+    const throttled = this.#throttled;
+    if (throttled === undefined || this.#ports.timeline.now >= throttled.until) return false;
+    return process.name === throttled.process && kinds.includes(throttled.kind);
   }
 
   #draw(profile: Profile, kind: DynamoKind): Fate['ending'] | undefined {

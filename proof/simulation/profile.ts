@@ -24,6 +24,8 @@ export interface Profile {
   readonly coordinationShare: number;
   /** Whether an operator cancels, brings back, reschedules and pauses. */
   readonly operator: boolean;
+  /** Chance that a user of locks or permits, between two uses, takes a right or a session away from whoever has it. */
+  readonly forceShare: number;
   /** Share of the tasks with inputs in separate rows. */
   readonly payloadShare: number;
   /** Whether one input is in the user's own store. */
@@ -115,6 +117,8 @@ export interface Profile {
   readonly outageEveryMs: number;
   /** Mean time between troubles of one row alone, which all else does not have; 0: none. */
   readonly focusEveryMs: number;
+  /** Mean time between spells in which one process's writes to the rows of a kind are throttled, and all others are not; 0: none. */
+  readonly throttledKindEveryMs: number;
 
   /** How far the index, and reads that are not consistent, may be behind. */
   readonly staleMs: number;
@@ -160,6 +164,7 @@ const NO_FAULTS = {
   partitionEveryMs: 0,
   outageEveryMs: 0,
   focusEveryMs: 0,
+  throttledKindEveryMs: 0,
   staleMs: 0,
   crashEveryMs: 0,
   freezeEveryMs: 0,
@@ -180,6 +185,7 @@ export const CALM: Profile = {
   lockShare: 0.2,
   coordinationShare: 0.2,
   operator: false,
+  forceShare: 0,
   stock: 5,
   payloadShare: 0,
   bucket: false,
@@ -249,7 +255,15 @@ export const PROFILE_NAMES: readonly ProfileName[] = [
 
 /** Returns the same profile without its faults, for the healed phase. Processes that have used locks help with the tasks. */
 export function calmed(profile: Profile): Profile {
-  return { ...profile, ...NO_FAULTS, operator: false, lockShare: 0, coordinationShare: 0, rivals: 0 };
+  return {
+    ...profile,
+    ...NO_FAULTS,
+    operator: false,
+    forceShare: 0,
+    lockShare: 0,
+    coordinationShare: 0,
+    rivals: 0,
+  };
 }
 
 /** Names of the settings that differ from a calm profile of the same size. */
@@ -257,7 +271,7 @@ export function faultsOf(profile: Profile): (keyof Profile)[] {
   const calm = calmed(profile);
   const names = Object.keys(profile) as (keyof Profile)[];
   const kept = new Set<keyof Profile>(['clockErrorMs', 'leap']);
-  const notFaults = new Set<keyof Profile>(['lockShare', 'coordinationShare', 'operator', 'rivals']);
+  const notFaults = new Set<keyof Profile>(['lockShare', 'coordinationShare', 'operator', 'forceShare', 'rivals']);
   return names.filter(
     (name) =>
       (!notFaults.has(name) && profile[name] !== calm[name]) || (kept.has(name) && profile[name] !== CALM[name]),

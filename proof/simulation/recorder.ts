@@ -54,6 +54,8 @@ export class Recorder {
   /** The last attempt of each write, by its operation and first row, and of each read, by its input, which all its attempts share. */
   readonly #writeAttempts = new Map<string, Attempt>();
   readonly #readAttempts = new WeakMap<object, Attempt>();
+  /** Processes that take something away at once: see `hastily`. */
+  readonly #hasty = new Set<SimulatedProcess>();
   /** Operations that end a session and have sent an attempt. */
   readonly #ending = new Set<number>();
   /** Rows and tokens of the permits that the second delivery of a request took. */
@@ -98,7 +100,8 @@ export class Recorder {
     });
     const { now, isHolders: _, ...named } = call;
     const anchoredAt = (now === undefined ? undefined : process.wall.trueTimeOf(now)) ?? process.now;
-    this.emit({ kind: 'called', at: process.now, process: process.name, operation, anchoredAt, ...named });
+    const asksDelay = this.#hasty.has(process) || undefined;
+    this.emit({ kind: 'called', at: process.now, process: process.name, operation, anchoredAt, asksDelay, ...named });
     const ends = (outcome: Returned['outcome']): void => {
       if (process.isAlive) this.emit({ kind: 'returned', at: process.now, process: process.name, operation, outcome });
     };
@@ -111,6 +114,16 @@ export class Recorder {
       throw error;
     } finally {
       this.#askDoubters(process);
+    }
+  }
+
+  /** Calls something with a lock-delay of its own, so that what it takes away may open before its holder has stopped. */
+  async hastily<T>(process: SimulatedProcess, call: () => Promise<T>): Promise<T> {
+    this.#hasty.add(process);
+    try {
+      return await call();
+    } finally {
+      this.#hasty.delete(process);
     }
   }
 

@@ -1,11 +1,11 @@
 /**
- * I1 belief exclusion (while clocks hold): no two incarnations believe in the
- * same right at once, and a right that another still believes in is not granted.
- *   An operator's force-release, eviction, or end of a session takes away a right while its holder is active:
- *   that holder is not counted until its session's heartbeat has reported it.
+ * I1 belief exclusion (while clocks hold): no two incarnations believe in the same right at once, and a right that another still believes
+ * in is not granted, whoever ended the right or its session. Excused are only ends whose callers asked for less (`hasty-ends.ts`).
+ *   A holder whose right another took away may believe in it, and act, until a heartbeat of its session has told it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */
-import type { Acted, Applied, Belief, Called, Returned, RightName, Sent } from '../history.ts';
+import type { Acted, Applied, Belief, Called, Returned, Sent } from '../history.ts';
+import { HastyEnds } from './hasty-ends.ts';
 import type { Family } from './rule.ts';
 import { isLock, isSemaphore, isSession, isTask } from './rule.ts';
 
@@ -17,10 +17,9 @@ export const belief: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
   /** Rows of sessions that a contender ended. */
   const expired = new Set<string>();
-  /** Tenures that an operator ended, by row and counter: when. */
-  const ousted = new Map<string, number>();
-  /** Sessions that an operator ended: when. A claim of such a session may still be under way. */
-  const destroyed = new Map<string, number>();
+  const hasty = new HastyEnds();
+  /** Tenures that an operator ended, by row and counter, and sessions that others ended by force: when. */
+  const takenAt = new Map<string, number>();
   /**
    * Claims, by row and counter, that their holder's own write has ended, even if it did not get the response: it does nothing more under
    * them.
@@ -34,7 +33,7 @@ export const belief: Family = (assumptions, report) => {
     const others = believers.get(event.row) ?? [];
     if (assumptions.clocksHold)
       for (const other of others)
-        if (!isOusted(other) && !isOver(other))
+        if (!hasty.excuses(other) && !isOver(other))
           report(
             'I1',
             event.row,
@@ -44,7 +43,7 @@ export const belief: Family = (assumptions, report) => {
     if (!assumptions.clocksHold) return;
     if (expired.has(event.row)) report('I1', event.row, `${event.process} believes in it, and it has been expired`);
     const current = granted.get(event.row);
-    if (current !== undefined && current.token > event.token && !isOusted(event))
+    if (current !== undefined && current.token > event.token && !hasty.excuses(event))
       report('I1', event.row, `${event.process} believes in counter ${event.token}; the row is at ${current.token}`);
   }
 
@@ -56,16 +55,15 @@ export const belief: Family = (assumptions, report) => {
     else believers.delete(event.row);
   }
 
-  function isOusted({ row, token, session }: RightName): boolean {
-    return ousted.has(`${row} ${token}`) || destroyed.has(session);
-  }
-
   function isOver({ row, token }: { readonly row: string; readonly token: number }): boolean {
     return over.has(`${row} ${token}`);
   }
 
-  function onApplied({ row, after, before, operation, at }: Applied): void {
-    const claim = operation === undefined ? undefined : calls.get(operation)?.claim;
+  function onApplied(event: Applied): void {
+    const { row, after, before, operation, at } = event;
+    const call = operation === undefined ? undefined : calls.get(operation);
+    const { claim, verb } = call ?? {};
+    hasty.note(event, call);
     if (
       isTask(row) &&
       before?.state === 'running' &&
@@ -73,18 +71,18 @@ export const belief: Family = (assumptions, report) => {
       claim?.token === before.leaseCounter
     )
       over.add(`${row} ${String(before.leaseCounter)}`);
-    const verb = operation === undefined ? undefined : calls.get(operation)?.verb;
-    if (isLock(row) && (verb === 'lock.force' || verb === 'lock.remove'))
-      ousted.set(`${row} ${String(before?.leaseCounter)}`, at);
-    if (isSemaphore(row) && verb === 'semaphore.evict') ousted.set(`${row} ${claim?.token}`, at);
+    const isTakenAway = verb === 'lock.force' || verb === 'lock.remove';
+    if (isLock(row) && isTakenAway) takenAt.set(`${row} ${String(before?.leaseCounter)}`, at);
+    if (isSemaphore(row) && verb === 'semaphore.evict') takenAt.set(`${row} ${claim?.token}`, at);
     if (isSession(row) && operation !== undefined && verb === 'session.renew') renewedAt.set(operation, at);
-    if (isTask(row) || isLock(row)) {
+    // The counter that a forced release takes is no tenure's.
+    if (isTask(row) || (isLock(row) && !isTakenAway)) {
       const token = Number(after?.leaseCounter ?? 0);
       const session = after?.session as string | undefined;
       granted.set(row, { token, session });
       if (!assumptions.clocksHold || session === undefined || (isTask(row) && after?.state !== 'running')) return;
       for (const other of believers.get(row) ?? [])
-        if ((other.token !== token || other.session !== session) && !isOusted(other) && !isOver(other))
+        if ((other.token !== token || other.session !== session) && !hasty.excuses(other) && !isOver(other))
           report(
             'I1',
             row,
@@ -92,7 +90,7 @@ export const belief: Family = (assumptions, report) => {
           );
     }
     if (!isSession(row) || before?.status !== 'live') return;
-    if (after?.reason === 'destroyed') destroyed.set(String(after.id), at);
+    if (after?.reason === 'destroyed' || after?.reason === 'check') takenAt.set(String(after.id), at);
     if (after?.reason !== 'expired') return;
     expired.add(row);
     if (!assumptions.clocksHold) return;
@@ -107,8 +105,8 @@ export const belief: Family = (assumptions, report) => {
   }
 
   function onActed(event: Acted): void {
-    const oustedAt = ousted.get(`${event.row} ${event.token}`) ?? destroyed.get(event.session) ?? Infinity;
-    if ((heardUpTo.get(event.session) ?? 0) > oustedAt)
+    const ousted = takenAt.get(`${event.row} ${event.token}`) ?? takenAt.get(event.session) ?? Infinity;
+    if ((heardUpTo.get(event.session) ?? 0) > ousted)
       report(
         'I1',
         event.row,
@@ -116,7 +114,7 @@ export const belief: Family = (assumptions, report) => {
       );
     const current = granted.get(event.row);
     if (!assumptions.clocksHold || current === undefined) return;
-    if (current.token > event.token && !isOusted(event))
+    if (current.token > event.token && !hasty.excuses(event))
       report('I1', event.row, `${event.process} acts with counter ${event.token}; the row is at ${current.token}`);
   }
 

@@ -3,13 +3,14 @@
  * I11 capacity: count and holders agree, no contender is admitted beyond the limit,
  * each permit has its own token, and releasing or pruning
  *   affects only the named permits, or the permits of expired sessions. While clocks hold,
- *   no holder believes in a permit that is gone, unless an operator evicted it.
+ *   no holder believes in a permit that is gone, whoever took it away. Excused are only ends whose callers asked for less (`hasty-ends.ts`).
  * I12 limit change: another limit takes no permit away, and admits no contender before there is capacity.
  * I7 lock-delay (while clocks hold), for the capacity of expired and evicted holders.
  * L5 order: while the queue is not empty, only its head is admitted.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, Belief, Called } from '../history.ts';
+import { HastyEnds } from './hasty-ends.ts';
 import type { Family } from './rule.ts';
 import { isSemaphore, isSession } from './rule.ts';
 import { EPOCH_MS, EndStamps, lockDelayOver } from './sessions.ts';
@@ -35,8 +36,14 @@ export const semaphores: Family = (assumptions, report) => {
   const ended = new Map<string, SessionEnd>();
   const believers = new Map<string, Set<Belief>>();
   const rows = new Map<string, DynamoItem>();
-  /** Permits that an operator took away, by row and token. */
-  const evicted = new Set<string>();
+  const hasty = new HastyEnds();
+
+  function onApplied(event: Applied): void {
+    const { row, after, operation } = event;
+    hasty.note(event, operation === undefined ? undefined : calls.get(operation));
+    if (isSemaphore(row)) onSemaphore(event);
+    else if (isSession(row) && after !== undefined) onSession(event, after);
+  }
 
   function onSemaphore(event: Applied): void {
     const { row, before, after } = event;
@@ -51,7 +58,6 @@ export const semaphores: Family = (assumptions, report) => {
     if (Number(after.free) !== Number(after.limit) - held)
       report('I11', row, `says ${String(after.free)} of ${String(after.limit)} are free, and ${held} are held`);
     const removed = were.filter(({ claim }) => !are.some((holder) => holder.claim === claim));
-    for (const holder of are) if (holder.closedUntil !== undefined) evicted.add(`${row} ${holder.token}`);
     const added = are.filter(({ claim }) => !were.some((holder) => holder.claim === claim));
     for (const holder of added) onAdmitted(event, holder, Number(before?.leaseCounter ?? 0));
     if (added.length > 1) report('I11', row, `${added.length} were admitted by one write`);
@@ -77,7 +83,7 @@ export const semaphores: Family = (assumptions, report) => {
     const { row, operation, process, at } = event;
     const call = operation === undefined ? undefined : calls.get(operation);
     const { claim, session, token, closedUntil } = holder;
-    if (assumptions.clocksHold && !evicted.has(`${row} ${token}`))
+    if (assumptions.clocksHold && !hasty.excuses({ row, token, session }))
       for (const belief of believers.get(row) ?? [])
         if (belief.token === token)
           report('I11', row, `permit ${claim} was taken away while ${belief.process} believes`);
@@ -120,7 +126,7 @@ export const semaphores: Family = (assumptions, report) => {
     const { row, token } = event;
     believers.set(row, (believers.get(row) ?? new Set()).add(event));
     const isThere = holdersOf(rows.get(row)).some((holder) => holder.token === token);
-    if (assumptions.clocksHold && !isThere && !evicted.has(`${row} ${token}`))
+    if (assumptions.clocksHold && !isThere && !hasty.excuses(event))
       report('I11', row, `${event.process} believes in permit ${token}, which is not held`);
   }
 
@@ -137,9 +143,7 @@ export const semaphores: Family = (assumptions, report) => {
       else if (event.kind === 'swept' && isSemaphore(event.row)) rows.delete(event.row);
       else if (event.kind === 'believes' && isSemaphore(event.row)) onBelieves(event);
       else if (event.kind === 'doubts' && isSemaphore(event.row)) onDoubts(event);
-      else if (event.kind !== 'applied') return;
-      else if (isSemaphore(event.row)) onSemaphore(event);
-      else if (isSession(event.row) && event.after !== undefined) onSession(event, event.after);
+      else if (event.kind === 'applied') onApplied(event);
     },
   };
 };

@@ -100,9 +100,12 @@ export class EndStamps {
 }
 
 /** True time at which what an invalidated session held opens to others at the earliest. @param endedAt of its invalidation */
-export function lockDelayOver({ reason, lockDelayMs, expiresAt, ttlMs }: DynamoItem, endedAt: number): number {
+export function lockDelayOver(session: DynamoItem, endedAt: number): number {
+  const { reason, lockDelayMs, expiresAt, ttlMs, notBefore } = session;
+  if (notBefore !== undefined) return Number(notBefore) - EPOCH_MS;
   const delayMs = Number(lockDelayMs);
-  if (reason !== 'expired') return endedAt + delayMs;
-  const believedUntil = Math.min(Number(expiresAt) - EPOCH_MS, endedAt);
+  const trustedUntil = Number(expiresAt) - EPOCH_MS;
+  if (reason !== 'expired') return Math.max(endedAt + delayMs, trustedUntil);
+  const believedUntil = Math.min(trustedUntil, endedAt);
   return Math.max(believedUntil + delayMs, endedAt + Math.min(delayMs, Math.floor(Number(ttlMs) / 3)));
 }

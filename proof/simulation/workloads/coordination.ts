@@ -17,6 +17,7 @@ import { groupRow, semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { openSession, storesAt } from './worker-place.ts';
+import { endByForce, hurry } from './force.ts';
 
 /** Name, limit, and whether its contenders queue. Small, so that they are full. */
 const SEMAPHORES = [
@@ -180,10 +181,11 @@ async function waitForAll({ place, group: open }: User): Promise<void> {
 }
 
 /** An operator changes a limit, or takes a permit away. */
-async function operate({ place: { process, prng, seen }, semaphores }: User): Promise<void> {
-  if (prng.chance(0.5)) return;
+async function operate({ place, semaphores }: User): Promise<void> {
+  const { process, profile, prng, seen } = place;
   const { name, limit } = prng.pick(SEMAPHORES);
-  if (prng.chance(0.5)) {
+  if (!prng.chance(profile.forceShare)) {
+    if (prng.chance(0.7)) return;
     const to = prng.chance(0.5) ? 'declared' : prng.integer(1, limit + 1);
     seen((await semaphores.setLimit(name, to)) ? 'limit set' : 'limit of nothing set');
     return;
@@ -191,6 +193,11 @@ async function operate({ place: { process, prng, seen }, semaphores }: User): Pr
   const state = await semaphores.get(name);
   const [victim] = state?.holders ?? [];
   if (victim === undefined) return;
-  const evicted = await semaphores.evict(name, { token: victim.token, by: process.name, reason: 'simulated' });
-  seen(evicted === undefined ? 'permit gone before it was evicted' : 'permit evicted');
+  const { token, session } = victim;
+  const taken = await hurry(place, async (delay) => {
+    if (prng.chance(0.4)) return endByForce(place, storesAt(place).sessions, session, delay);
+    const evicted = await semaphores.evict(name, { token, by: process.name, reason: 'simulated', ...delay });
+    return evicted === undefined ? 'gone before' : 'evicted';
+  });
+  seen(`permit taken away: ${taken}`);
 }

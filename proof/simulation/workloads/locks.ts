@@ -12,6 +12,7 @@ import { LockUnavailableError } from '../../../shared/coordination/lock/lock-rec
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { Session } from '../../../shared/client/session.ts';
 import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { SessionStore } from '../../../shared/session/session-store.ts';
 import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
 import { REGISTER_PREFIX } from '../invariants/locks.ts';
@@ -19,6 +20,7 @@ import type { RightName } from '../history.ts';
 import { TABLE_NAME, USER_TABLE } from '../rows.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { openSession, storesAt } from './worker-place.ts';
+import { endByForce, hurry } from './force.ts';
 
 /** Few, so that they are contended for. */
 export const LOCK_KEYS = ['alpha', 'beta', 'gamma'] as const;
@@ -37,7 +39,7 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
   try {
     while (runtime.clock.monotonic() < endsAt && holder.remainingTrustMs() > 0) {
       const client = new LockClient(ports, maxClockSkewMs);
-      if (prng.chance(0.05)) await forceRelease(client, place);
+      if (prng.chance(profile.forceShare)) await takeAway(client, sessions, place);
       // A reader writes down what has become of keys whose sessions are dead.
       if (prng.chance(0.2)) await client.get(prng.pick(LOCK_KEYS));
       await useOne(place, session, holder);
@@ -167,15 +169,18 @@ async function attemptWithin(process: SimulatedProcess, driver: DynamoDriver, in
   }
 }
 
-/** An operator takes a key away from its holder. */
-async function forceRelease(client: LockClient, { process, prng, seen }: WorkerPlace): Promise<void> {
+/** An operator takes a key, or the session that holds it, away from its holder; some want it at once. */
+async function takeAway(client: LockClient, sessions: SessionStore, place: WorkerPlace): Promise<void> {
+  const { process, prng, seen } = place;
   const key = prng.pick(LOCK_KEYS);
   const info = await client.get(key);
   if (info?.holder === undefined) return;
-  const { kind } = await client.forceRelease(key, {
-    by: process.name,
-    reason: 'simulated',
-    leaseCounter: info.leaseCounter,
+  const { leaseCounter, holder } = info;
+  const by = { by: process.name, reason: 'simulated' };
+  const hurried = await hurry(place, async (delay) => {
+    if (prng.chance(0.4)) return (await client.forceRelease(key, { ...by, leaseCounter, ...delay })).kind;
+    if (prng.chance(0.3)) return (await client.delete(key, { evenIfHeld: true, ...delay })).kind;
+    return endByForce(place, sessions, holder.session, delay);
   });
-  seen(`lock forced: ${kind}`);
+  seen(`lock taken away: ${hurried}`);
 }

@@ -13,6 +13,7 @@ import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { QUEUE, storesAt } from './worker-place.ts';
+import { endByForce, hurry } from './force.ts';
 
 const PAUSE_CHANCE = 0.1;
 /** Of the other acts, those that concern keys. */
@@ -38,6 +39,12 @@ export async function operate(
     async () => `cancel: ${(await operator.cancel(anId(), { reason: 'simulated' })).kind}`,
     async () => `retry: ${(await operator.retry(anId())).kind}`,
     async () => ((await operator.retryAll({ limit: 2 })) > 0 ? 'retried the dead' : 'found no dead'),
+    async () => {
+      const rows = await tasks.getMany(groups.flat().map((id) => ({ queue: QUEUE, id })));
+      const running = rows.find(({ state }) => state === 'running');
+      if (running?.state !== 'running') return 'no task runs';
+      return hurry(place, (delay) => endByForce(place, sessions, running.session, delay));
+    },
     async () => `run a schedule: ${(await recurring.run(SCHEDULE.name)).kind}`,
     async () => {
       const runAt = runtime.clock.now() + Math.round(prng.between(0, 2_000));
