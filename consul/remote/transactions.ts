@@ -19,7 +19,7 @@ import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { closingOf } from '../../shared/session/session-record.ts';
 import { Draft } from './draft.ts';
 import type { DraftEntry } from './draft.ts';
-import type { Content, HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import type { Content, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import { isStored, opensAt } from '../../shared/coordination/lock/lock-record.ts';
 import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';

@@ -20,7 +20,7 @@ export class HastyEnds {
       this.#ended.add(String(after.id));
     if (isLock(row) && before?.session !== undefined)
       this.#noteRight(
-        { row, token: Number(before.leaseCounter), session: String(before.session) },
+        { row, token: Number(before.leaseCounter), session: before.session as string },
         Number(after?.notBefore ?? 0),
       );
     if (isSemaphore(row) && call.claim !== undefined) this.#noteRight(call.claim, closedUntilIn(after, call.claim));

@@ -8,17 +8,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { expect, test } from 'vitest';
 import { StoreUnavailableError, MismatchError } from '../../../shared/core/errors.ts';
-import {
-  DESTROYED,
-  ENDED,
-  LOCKS,
-  NOW,
-  QUEUE_RECORD,
-  SESSIONS,
-  UNFINISHED,
-  schedule,
-  session,
-} from '../../support/made-rows.ts';
+import { DESTROYED, ENDED, LOCKS, NOW, QUEUE_RECORD, SESSIONS, UNFINISHED, schedule } from '../../support/made-rows.ts';
 import {
   ALL,
   each,

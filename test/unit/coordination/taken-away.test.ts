@@ -69,7 +69,9 @@ async function take(
   const at = world.clock.now();
   const answer = await passTime(world, act({ world, operator, session, right }, delay));
   let stopsAt: number | undefined;
-  right.signal.addEventListener('abort', () => (stopsAt ??= world.clock.now() - at));
+  right.signal.addEventListener('abort', () => {
+    stopsAt ??= world.clock.now() - at;
+  });
   await passTime(world, acquire(other));
   const othersAt = world.clock.now() - at;
   const isTrustedTwice = !right.signal.aborted;
