@@ -98,7 +98,7 @@ SessionGuard(r) ==
   ELSE CanExpire(x, Loose(r, x))
 \* No guard reads the nonces of a session that is over, nor its instants where there is no lock-delay: they are wiped,
 \* so that states which differ in these alone are one.
-Over(x) == [x EXCEPT !.n = NoNonce, !.rn = NoNonce, !.exp = IF Delay = 0 \/ @ < Past \/ x.why # "expired" THEN Past ELSE @,
+Over(x) == [x EXCEPT !.n = NoNonce, !.rn = NoNonce, !.exp = IF (Delay = 0 /\ x.why = "expired") \/ @ < Past \/ x.why = "ended" THEN Past ELSE @,
                      !.inv = IF Delay = 0 \/ x.why = "ended" THEN LongPast ELSE @]
 SessionAfter(r) ==
   LET x == sess[SessionOf(r)] IN
@@ -234,7 +234,7 @@ Tick(isBusy) ==
 IsForced(w) == sess[sid(w)].why = "destroyed"
 \* A holder that has sent its last request relies on nothing any more.
 Relies(w) == p[w].pc = "running" /\ p[w].req = NoReq /\ Believes(w)
-I1_Exclusion == Cardinality({w \in Workers : Relies(w) /\ ~IsForced(w)}) <= 1
+I1_Exclusion == Cardinality({w \in Workers : Relies(w)}) <= 1
 I1b_Sent == [][\A w \in Workers : (p[w].req = NoReq /\ p'[w].req # NoReq) \/ (p[w].beat = NoReq /\ p'[w].beat # NoReq) => Believes(w)]_vars
 I4_Final == "I4" \notin seen.wrong
 I6_LowerBound == "I6" \notin seen.wrong

@@ -70,12 +70,12 @@ Acquire(w) == /\ CanAct(w, "idle") /\ ~p[w].doubt /\ row.st = "free" /\ row.ctr 
               /\ \E seenCounter \in {p[w].obs, row.ctr} :
                    Work(w, [Req("acquire", w, "work") EXCEPT !.oc = seenCounter, !.before = IF B("touchSkew") THEN At(w) ELSE @])
 Delays == IF B("noDelay") THEN 0 ELSE Delay
-Opened(w, s) == IsOpen(sess[s], At(w), Delays, Beat, IF B("delaySkew") THEN 0 ELSE Skew)
+Opened(w, s) == (B("forcedEarly") /\ sess[s].why = "destroyed" /\ sess[s].inv + Delay + Skew <= At(w)) \/ IsOpen(sess[s], At(w), Delays, Beat, IF B("delaySkew") THEN 0 ELSE Skew)
 IsAbandoned(w) == CanAct(w, "idle") /\ row.st = "held" /\ row.ses # sid(w) /\ (IsOver(sess[row.ses]) \/ B("takeLive"))
 TakeOver(w) == /\ IsAbandoned(w) /\ ~p[w].doubt /\ row.ctr < MaxClaims /\ (Opened(w, row.ses) \/ B("takeLive"))
                /\ Work(w, [Req("take", w, "work") EXCEPT !.o = row.ses, !.oc = row.ctr])
 OpensAt(x) == CASE x.why = "expired" -> OpenAfterExpiry(x, Delay, Beat, Skew)
-                [] x.why = "destroyed" -> x.inv + Delay + Skew
+                [] x.why = "destroyed" -> IF B("forcedEarly") THEN x.inv + Delay + Skew ELSE OpenAfterForce(x, Delay, Skew)
                 [] OTHER -> LongPast
 Settle(w) == /\ IsAbandoned(w) /\ ~B("takeLive")
              /\ Work(w, [Req("settle", w, "work") EXCEPT !.o = row.ses, !.oc = row.ctr, !.nb = Greater(OpensAt(sess[row.ses]), LongPast)])

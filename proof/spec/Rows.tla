@@ -42,13 +42,15 @@ IsOver(x) == x.st \in {"invalid", "swept"}
 
 \* When the keys of an ended session open, by any clock within the bound. After an orderly end: at once. After an
 \* expiry the delay counts from when the session could first be ended, and lasts a heartbeat from the write at least.
-\* After an end by force the holder believed until then, so it counts from the write.
+\* After an end by force it counts from the write, and the keys stay closed until the session would have expired, because
+\* its holder may hear nothing and believe until then.
 OpenAfterExpiry(x, delay, beat, skew) ==
   Greater(Lesser(x.inv, x.exp + skew) + delay, x.inv + Lesser(delay, beat)) + skew
+OpenAfterForce(x, delay, skew) == Greater(IF delay = 0 THEN x.exp ELSE x.inv + delay, x.exp) + skew
 IsOpen(x, now, delay, beat, skew) ==
-  IsOver(x) /\ (\/ x.why = "ended" \/ delay = 0
-                \/ x.why = "expired" /\ OpenAfterExpiry(x, delay, beat, skew) <= now
-                \/ x.why \in {"destroyed", "check"} /\ x.inv + delay + skew <= now)
+  IsOver(x) /\ (\/ x.why = "ended"
+                \/ x.why = "expired" /\ (delay = 0 \/ OpenAfterExpiry(x, delay, beat, skew) <= now)
+                \/ x.why \in {"destroyed", "check"} /\ OpenAfterForce(x, delay, skew) <= now)
 
 -----------------------------------------------------------------------------
 (* A task row t: st (absent, ready, running, done, dead, cancelled), ctr   *)

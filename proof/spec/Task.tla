@@ -74,7 +74,7 @@ TaskGaveUp(q, r) ==
 
 Claim(w) == /\ CanAct(w, "idle") /\ row.st = "ready"
             /\ Contend(w, [Req("claim", w, "work") EXCEPT !.oc = row.ctr, !.on = row.n])
-IsGone(w) == \/ IsOver(sess[row.ses])
+IsGone(w) == \/ IsOpen(sess[row.ses], At(w), Delay, 0, Skew)
              \/ B("takeExpired") /\ IsDeadTo(w, row.ses)
              \/ B("takeLive")
 IsAbandoned(w) == CanAct(w, "idle") /\ row.st = "running" /\ row.ses # sid(w) /\ IsGone(w)

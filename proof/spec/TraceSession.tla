@@ -40,7 +40,7 @@ SessionSwept(x, e, skew) == x.st = "invalid" \/ (x.st = "live" /\ x.exp + skew <
 \* What a contender must have found before it takes from, or tidies up after, the session of a row.
 Over(x, ses) == ses = NoOne \/ IsOver(x[ses[2]])
 OpensAt(x, skew) ==
-  CASE x.why \in {"-", "ended"} \/ x.delay = 0 -> 0
+  CASE x.why \in {"-", "ended"} \/ (x.why = "expired" /\ x.delay = 0) -> 0
     [] x.why = "expired" -> OpenAfterExpiry(x, x.delay, x.beat, skew)
-    [] OTHER -> x.inv + x.delay + skew
+    [] OTHER -> OpenAfterForce(x, x.delay, skew)
 =============================================================================

@@ -23,7 +23,7 @@ export interface Model {
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
   /**
-   * Actions that this model's constants leave out. A task is buried in `task-forced`, where a worker outlives its claim; a crash needs a
+   * Actions that this model's constants leave out. A task is buried in the larger model `task-three`; a crash needs a
    * second session of its worker, which no model here has: a worker that never works again does nothing, and that each may do.
    */
   readonly without: readonly string[];
@@ -169,7 +169,7 @@ export const MODELS: readonly Model[] = [
     what: 'an operator ends a session whose holder believes',
     module: 'Task',
     constants: { ...OF_TASKS, Force: 'TRUE', Faults: '1' },
-    without: ['Crash', 'Go', ...HAND_BACKS],
+    without: ['Bury', 'Crash', 'Go', ...HAND_BACKS],
   },
   {
     name: 'task-stale',
@@ -202,7 +202,7 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'lock-forced',
-    what: 'an operator ends a session whose holder believes, and the delay counts from there',
+    what: 'an operator ends a session whose holder believes, and its key stays closed until that holder has stopped for certain',
     module: 'Lock',
     constants: { ...OF_LOCKS, Late: '{}', Force: 'TRUE', TTL: '1' },
     without: [...OF_NETWORK, 'Renew', 'Crash', 'Disown', 'Bar', 'Leave', 'Go'],

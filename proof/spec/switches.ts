@@ -74,6 +74,12 @@ const ROWS: readonly Row[] = [
   ['takeLive', 'lock-work', 'a takeover from a live session'],
   ['noDelay', 'lock-forced', 'a dead session’s key opens at once'],
   ['delaySkew', 'lock-forced', 'the delay is counted without the clock bound'],
+  [
+    'forcedEarly',
+    'lock-forced',
+    'a key opens after the delay, though the session that was ended by force would live on',
+    { TTL: '2' },
+  ],
   ['settlesOpen', 'lock-forced', 'a key that is freed for a dead session does not say until when it is closed'],
   ['opensEarly', 'lock-forced', 'an acquire does not ask whether the delay is over'],
   [
