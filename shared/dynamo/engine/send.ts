@@ -55,13 +55,13 @@ export type WriteResult =
   | { readonly kind: 'refused'; readonly item: DynamoItem | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
 /** `canceled`: an action other than the first, which carries the guard, was refused. */
-export type TransactionResult =
-  | WriteResult
-  | {
-      readonly kind: 'canceled';
-      readonly reasons: readonly CancellationReason[];
-      readonly earlierAttempt: 'none' | 'unknown';
-    };
+export type TransactionResult = WriteResult | Canceled;
+
+export interface Canceled {
+  readonly kind: 'canceled';
+  readonly reasons: readonly CancellationReason[];
+  readonly earlierAttempt: 'none' | 'unknown';
+}
 
 /** Receives every attempt and its result: for capacity counts, metrics and histories. */
 export interface SendObserver {
@@ -152,6 +152,17 @@ export class Sender {
     return { kind: 'canceled', reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
   }
 
+  /** Sends a transaction whose actions belong to several callers. Each judges its own reason. */
+  async transactTogether(
+    statement: Statement<'transactWrite'>,
+    limits: WriteLimits = {},
+    { isStaleAfterConflict = false }: TransactOptions = {},
+  ): Promise<Extract<WriteResult, { kind: 'applied' }> | Canceled> {
+    const answer = await this.#attemptUntilAnswered(statement, limits, isStaleAfterConflict ? isStopped : isRefusal);
+    if (answer.kind === 'output') return applied(answer, undefined);
+    return { kind: 'canceled', reasons: answer.fault.reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
+  }
+
   /** Retries until DynamoDB returns an output or refuses a condition. */
   async #attemptUntilAnswered<K extends DynamoKind>(
     statement: Statement<K>,
@@ -237,7 +248,7 @@ type Answer<K extends DynamoKind> =
 function applied(
   { restampedAt, unanswered }: Extract<Answer<DynamoKind>, { kind: 'output' }>,
   item: DynamoItem | undefined,
-): WriteResult {
+): Extract<WriteResult, { kind: 'applied' }> {
   return { kind: 'applied', item, late: false, restampedAt, earlierAttempt: earlierAttempt(unanswered) };
 }
 

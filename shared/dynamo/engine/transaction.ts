@@ -4,6 +4,9 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from './keys.ts';
 import type { Statement } from './statement.ts';
 
+/** A service quota of DynamoDB. */
+export const TRANSACTION_ACTIONS_LIMIT = 100;
+
 /** One action of a transaction. */
 export type Action = object;
 

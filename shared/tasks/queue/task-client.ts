@@ -96,7 +96,7 @@ export class TaskClient {
   /**
    * Adds many tasks with bounded concurrency. Each is a result of `spawn`, which takes the arguments of `enqueue`, or of `validate`.
    * All tasks are checked before the first is written.
-   * Tasks of one line, or with one id, are added one after the other, in the order given.
+   * Tasks of one line, or with one id, are added in the order given; those of a line share transactions.
    * A conflict with an existing task is reported for that task and does not stop the others.
    * @throws StoreUnavailableError when the store is unavailable: then nothing more is sent; calling again with the same ids adds what is
    * missing
@@ -119,17 +119,25 @@ export class TaskClient {
         options.onProgress?.(++done);
       }
     };
-    const last = new Map<string, Promise<unknown>>();
-    return allOf(
-      checked.map((task) => {
-        const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
-        const before = last.get(line) ?? Promise.resolve();
-        const adding = before.then(() => run(() => put(task)));
-        // Tasks after a failed one are not added, because they would take its position.
-        last.set(line, adding);
-        return adding;
-      }),
+    const results: (Enqueued | MismatchError)[] = [];
+    await allOf(
+      byTurn(checked).map((turn) =>
+        run(async () => {
+          if (turn[0]?.task.line !== undefined)
+            await this.#putInLine(turn, async (task, at) => (results[at] = await put(task)));
+          else for (const { at, task } of turn) results[at] = await put(task);
+        }),
+      ),
     );
+    return results;
+  }
+
+  /** Large inputs are stored first, so that the tasks share transactions in their order. Tasks behind a failed one are not added. */
+  async #putInLine(tasks: readonly Numbered[], put: (task: NewTask, at: number) => Promise<unknown>): Promise<void> {
+    const list = {};
+    const ready: NewTask[] = [];
+    for (const { task } of tasks) ready.push({ ...(await this.#writer.checkedIn(task)), list });
+    await allOf(ready.map((task, nth) => put(task, tasks[nth]?.at ?? nth)));
   }
 
   /**
@@ -261,4 +269,22 @@ export class TaskClient {
     const task = traceparent === undefined ? asked : { ...asked, traceparent };
     return sendWithin(span, clock, () => this.#writer.put(task));
   }
+}
+
+interface Numbered {
+  readonly task: NewTask;
+  readonly at: number;
+}
+
+/** The tasks that are added in order: those of one line, or with one id. */
+function byTurn(tasks: readonly NewTask[]): readonly (readonly Numbered[])[] {
+  const turns = new Map<string, Numbered[]>();
+  for (const [at, task] of tasks.entries()) {
+    const { queue, line, id } = task;
+    const turn = JSON.stringify(line === undefined ? [queue, 'id', id] : [queue, line]);
+    const others = turns.get(turn);
+    if (others === undefined) turns.set(turn, [{ task, at }]);
+    else others.push({ task, at });
+  }
+  return [...turns.values()];
 }

@@ -83,6 +83,7 @@ export function arrivingInput({ input, payload }: { readonly input: Json; readon
 /** Returns the same task, with its payload in the user's store if it does not fit into the table. */
 export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
   const { payload, queue, id } = task;
+  if (payload?.reference !== undefined) return task;
   if (payload === undefined || payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) return task;
   const name = [...nameOf({ queue, id }), encodeURIComponent(unique)].join('/');
   const reference = await payloads.put(name, payload.text);

@@ -48,6 +48,8 @@ export interface NewTask extends TaskKey {
   readonly schedule?: SlotOfTask | undefined;
   /** The batch that makes the task due. The task is its callback, and its `runAt` is `NEVER`. */
   readonly children?: TaskKey | undefined;
+  /** The tasks that one call adds. If one fails, those behind it in its line are not added. For the client only, not stored. */
+  readonly list?: object | undefined;
   /** What to do if the id is taken. Default: `reject`. For the client only, not stored. */
   readonly dedup?: Dedup | undefined;
 }

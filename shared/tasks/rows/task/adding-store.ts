@@ -10,7 +10,7 @@ import { contended, retryContended } from '../../../core/wait/retry-contended.ts
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
-import type { Sender, TransactOptions, WriteResult } from '../../../dynamo/engine/send.ts';
+import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { isBlind, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
@@ -19,7 +19,7 @@ import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 
 /** A task that is created, or starts over. */
-export type TaskCreator = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
+export type TaskCreator = TaskKey & Pick<NewTask, 'tenant' | 'line' | 'list'>;
 
 /** The write of a new task, and the other actions of its transaction. */
 export interface Planned {
@@ -86,12 +86,11 @@ export async function writeTogether(
   { own, beside }: Planned,
   stamp: Stamp,
   earlier: 'none' | 'unknown',
-  options: TransactOptions = {},
 ): Promise<WriteResult | Contended> {
   const result =
     beside.length === 0
       ? await sender.write(own, stamp.nonce)
-      : await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce, {}, options);
+      : await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce);
   if (result.kind === 'canceled') return contended(result, { isBlind: isBlind(result) });
   return earlier === 'none' ? result : { ...result, earlierAttempt: earlier };
 }

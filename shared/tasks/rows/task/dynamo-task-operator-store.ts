@@ -21,6 +21,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
   const rows = new Rows(sender, decodeTask);
   const batches = new Rows(sender, decodeBatch);
   const lines = new Lines(sender, table);
+  const creation = new TaskCreation(sender, table);
   return {
     async requestCancel(observed, cancellation, stamp) {
       const statement = statements.requestCancel(table, observed, cancellation, stamp);
@@ -32,7 +33,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       rows.write(statements.rescheduleTask(table, observed, to, shards, stamp), stamp),
 
     revive: (observed, runAt, stamp) =>
-      new TaskCreation(sender, table).beginAnew(
+      creation.beginAnew(
         {
           queue: observed.queue,
           id: observed.id,

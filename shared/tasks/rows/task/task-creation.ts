@@ -2,39 +2,35 @@
 import type { Outcome } from '../../../core/lease/outcome.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { EndedTask, TaskRecord } from '../../task/task.ts';
+import { describeTask } from '../../task/task.ts';
 import { retryContended } from '../../../core/wait/retry-contended.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import { decodeTask } from './task-codec.ts';
 import type { TaskCreator, Plan } from './adding-store.ts';
-import { lineOf, writeTogether } from './adding-store.ts';
-import { Lines } from './lines.ts';
+import { writeTogether } from './adding-store.ts';
+import { LineJoins } from './line-joins.ts';
 import type { Seat } from './task-statements.ts';
 import { readTask } from './task-statements.ts';
 
 export class TaskCreation {
   readonly #sender: Sender;
   readonly #table: string;
-  readonly #lines: Lines;
+  readonly #joins: LineJoins;
 
   constructor(sender: Sender, table: string) {
     this.#sender = sender;
     this.#table = table;
-    this.#lines = new Lines(sender, table);
+    this.#joins = new LineJoins(sender, table);
   }
 
   /** Writes a new task with its payload. An ordered task also joins the line of its key. */
-  async begin(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<WriteResult> {
-    const { line: key } = task;
-    return retryContended(lineOf(task), this.#sender.patience, async ({ earlierAttempt }) => {
-      const line =
-        key === undefined ? undefined : await this.#lines.plan({ queue: task.queue, key, joiners: 1 }, stamp);
-      const { own, beside } = await plan(line?.seats[0]);
-      const actions = [...(line?.actions ?? []), ...beside];
-      return writeTogether(this.#sender, { own, beside: actions }, stamp, earlierAttempt, {
-        isStaleAfterConflict: line !== undefined,
-      });
-    });
+  begin(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<WriteResult> {
+    const { line } = task;
+    if (line !== undefined) return this.#joins.join({ ...task, line }, plan, stamp);
+    return retryContended(describeTask(task), this.#sender.patience, async ({ earlierAttempt }) =>
+      writeTogether(this.#sender, await plan(), stamp, earlierAttempt),
+    );
   }
 
   /** Gives an existing task other work, or makes it ready again. An ordered task joins the end of its line. */
