@@ -52,23 +52,24 @@ export function createBatch(
 }
 
 /**
- * Guard: other children are pending. A child is counted once, because the transaction that ends it contains this, and its guard is true
+ * Guard: other children are pending besides these. A child is counted once, because the transaction that ends it contains this, and its guard is true
  * only once.
- * Effect: one fewer pending.
- * Outcomes: refused = this is the last child, or the batch does not exist; the row shows which.
+ * Effect: as many fewer pending.
+ * Outcomes: refused = the last child is among them, or the batch does not exist; the row shows which.
  */
 export function countDown(
   table: string,
   { queue, id }: BatchKey,
   ending: ChildEnding,
   { now }: Pick<Stamp, 'now'>,
+  children = 1,
 ): Statement<'update'> {
   return updateStatement('batch.countDown', {
     table,
     key: batchKey(queue, id),
     guard: '#pending > :one',
     effect: `${COUNT[ending]}, #countedAt = :now`,
-    values: { ':one': 1, ':now': now },
+    values: { ':one': children, ':now': now },
   });
 }
 

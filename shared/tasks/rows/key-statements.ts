@@ -36,6 +36,7 @@ const CENTURY_SECONDS = 100 * 365 * 86_400;
  * Effect: one more task runs and is counted.
  * Outcomes: refused = another caller was faster.
  * @param observed the start of the window in the observed row
+ * @param tasks how many enter at once, for a key without a rate
  */
 export function enterKey(
   table: string,
@@ -43,14 +44,15 @@ export function enterKey(
   limit: KeyLimit,
   observed: { readonly window: number | undefined },
   { now, nonce }: Stamp,
+  tasks = 1,
 ): Statement<'update'> {
   const { rate } = limit;
   const base = { table, key: taskConcurrencyKey(task.queue, limit.key) };
   const values = {
     ':v': SCHEMA_VERSION,
-    ':limit': limit.limit,
-    ':one': 1,
-    ':century': CENTURY_SECONDS,
+    ':limit': limit.limit - tasks + 1,
+    ':one': tasks,
+    ':century': tasks * CENTURY_SECONDS,
     ':now': now,
     ':nonce': nonce,
   };
@@ -82,8 +84,15 @@ export function enterKey(
  * Guard: the row counts at least one.
  * Effect: its slot is free. The row may be deleted in a year if no other task runs: `staySeconds` is then 0, as of this very write.
  * Outcomes: refused = the row was deleted while the task ran, so there is nothing to free: the task ends without this write.
+ * @param tasks how many leave at once
  */
-export function leaveKey(table: string, task: TaskKey, key: string, { now, nonce }: Stamp): Statement<'update'> {
+export function leaveKey(
+  table: string,
+  task: TaskKey,
+  key: string,
+  { now, nonce }: Stamp,
+  tasks = 1,
+): Statement<'update'> {
   return updateStatement('key.leave', {
     table,
     key: taskConcurrencyKey(task.queue, key),
@@ -93,10 +102,10 @@ export function leaveKey(table: string, task: TaskKey, key: string, { now, nonce
       '#ttl = if_not_exists(#staySeconds, :century) + :ttl, #nonce = :nonce',
     values: {
       ':v': SCHEMA_VERSION,
-      ':zero': 0,
-      ':one': 1,
-      ':century': CENTURY_SECONDS,
-      ':ttl': idleTtl(now) - CENTURY_SECONDS,
+      ':zero': tasks - 1,
+      ':one': tasks,
+      ':century': tasks * CENTURY_SECONDS,
+      ':ttl': idleTtl(now) - tasks * CENTURY_SECONDS,
       ':nonce': nonce,
     },
   });

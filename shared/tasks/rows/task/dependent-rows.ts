@@ -23,6 +23,7 @@ import { decodeTask } from './task-codec.ts';
 import type { Part, Sent } from './change-parts.ts';
 import { effectParts, effectReasons, partOf, reasonsOf, refusalsOf, spawnedIn, writesIn } from './change-parts.ts';
 import { creationOf } from './effects.ts';
+import { SharedWrites } from './shared-writes.ts';
 import type { Seat } from './task-statements.ts';
 import { readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
@@ -80,12 +81,14 @@ export class DependentRows {
   readonly #table: string;
   readonly #shards: number;
   readonly #lines: Lines;
+  readonly #shared: SharedWrites<Sent>;
 
   constructor(sender: Sender, { table, shards }: { readonly table: string; readonly shards: number }) {
     this.#sender = sender;
     this.#table = table;
     this.#shards = shards;
     this.#lines = new Lines(sender, table);
+    this.#shared = new SharedWrites(sender);
   }
 
   /** @param seen the follower because of which the task's row has already refused `change.own` */
@@ -135,9 +138,34 @@ export class DependentRows {
       this.#sendThroughLines(change, companions, stamp, limits);
     if (notify !== undefined && isEnd(to))
       return this.#tellWaiter(notify, endOfChild(to, change.outcome ?? {}), stamp, send);
-    return batch === undefined || !isEnd(to)
-      ? send([])
-      : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
+    const alone = (): Promise<Sent> =>
+      batch === undefined || !isEnd(to) ? send([]) : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
+    const shared = this.#sharedOf(change);
+    const { session } = task;
+    if (shared === undefined || session === undefined || limits === undefined) return alone();
+    const names = [...shared.names, task.queue, session];
+    return this.#shared.send({ ...shared, names, own: change.own, stamp, limits, alone });
+  }
+
+  /** The only dependent row of a change, if several tasks may change it at once. */
+  #sharedOf(
+    change: Change,
+  ): { names: string[]; merge: (count: number, stamp: Stamp) => Statement<'update'> } | undefined {
+    const { task, from = 'running', to, effects, batch: children } = change;
+    const { batch, concurrency, line, notify } = task.links ?? {};
+    const isPlain = effects === undefined && children === undefined && line === undefined && change.isFollowed !== true;
+    if (!isPlain || notify !== undefined || from !== 'running') return undefined;
+    if (batch !== undefined && concurrency === undefined && isEnd(to))
+      return {
+        names: ['batch', batch, to],
+        merge: (count, stamp) => countDown(this.#table, { queue: task.queue, id: batch }, to, stamp, count),
+      };
+    if (concurrency !== undefined && batch === undefined && to !== 'running')
+      return {
+        names: ['key', concurrency.key],
+        merge: (count, stamp) => leaveKey(this.#table, task, concurrency.key, stamp, count),
+      };
+    return undefined;
   }
 
   /** The end of a child is an arrival in the journal of the durable task that waits for it. */

@@ -10,6 +10,7 @@ import { decodeTask } from './task-codec.ts';
 import { spawnedIn } from './change-parts.ts';
 import type { ArrivalStore } from './arrival-store.ts';
 import { createArrivalStore } from './arrival-store.ts';
+import { SharedWrites } from './shared-writes.ts';
 import { TaskEndings } from './task-endings.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { creationOf } from './effects.ts';
@@ -19,7 +20,7 @@ import type { EnqueueStore } from '../../queue/task-writer.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
-import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
+import type { Sender, TransactionResult, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
@@ -61,6 +62,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
   readonly #tasks: Rows<TaskRecord>;
   readonly #batches: Rows<BatchRecord>;
   readonly #endings: TaskEndings;
+  readonly #entries: SharedWrites<TransactionResult>;
 
   constructor(sender: Sender, options: TaskStoreOptions, reader: TaskReader) {
     this.table = options.table;
@@ -71,6 +73,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     this.#batches = new Rows(sender, decodeBatch);
     this.#endings = new TaskEndings(sender, options);
     this.parts = { sender, options, endings: this.#endings };
+    this.#entries = new SharedWrites(sender);
   }
 
   readonly complete: TaskStore['complete'] = (claim, result, stamp, limits) =>
@@ -182,7 +185,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     const result =
       observed.links?.concurrency === undefined
         ? await this.#sender.write(own, stamp.nonce, limits)
-        : await this.#claimWithPlace(own, observed, observed.links.concurrency, stamp, limits);
+        : await this.#claimWithPlace(own, { observed, session, limit: observed.links.concurrency }, stamp, limits);
     if (result.kind === 'full')
       return { kind: 'refused', current: undefined, earlierAttempt: 'none', full: result.full };
     if (result.kind === 'applied' && result.item === undefined)
@@ -224,8 +227,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
    */
   async #claimWithPlace(
     own: Statement<'update'>,
-    observed: ReadyTask,
-    limit: KeyLimit,
+    { observed, session, limit }: { observed: ReadyTask; session: string; limit: KeyLimit },
     stamp: Stamp,
     limits: ClaimLimits | undefined,
   ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
@@ -235,8 +237,14 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
       : IDLE_KEY;
     const full = fullnessOf(limit, state, stamp.now);
     if (full !== undefined) return { kind: 'full', full };
-    const enter = actionOf(enterKey(this.table, observed, limit, state, stamp));
-    const result = await this.#sender.transact(together(own, [enter], stamp.nonce), stamp.nonce, limits);
+    const enter = (count: number, by: Stamp) => enterKey(this.table, observed, limit, state, by, count);
+    const alone = () =>
+      this.#sender.transact(together(own, [actionOf(enter(1, stamp))], stamp.nonce), stamp.nonce, limits);
+    const names = [observed.queue, limit.key, String(limit.limit), session];
+    const result =
+      limit.rate === undefined && limits !== undefined
+        ? await this.#entries.send({ names, own, stamp, limits, merge: enter, alone })
+        : await alone();
     return result.kind === 'canceled' ? { ...result, kind: 'refused', item: undefined } : result;
   }
 }
