@@ -27,6 +27,9 @@ export type Take =
   /** Nothing was taken. `until`: when the bucket will have enough by our clock if no other caller takes. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
+/** `at`: the moment of the tokens by our clock. */
+type Drawn = (Extract<Take, { readonly kind: 'taken' }> & { readonly at: number }) | Extract<Take, { kind: 'limited' }>;
+
 /** The result that makes a waiter of this process wait. */
 export type Limited = Extract<Take, { readonly kind: 'limited' }>;
 
@@ -42,6 +45,10 @@ export interface RateLimitPorts {
 const PAUSES = { firstMs: 250, longestMs: 2_000 };
 /** Waiters of many processes spread over a quarter of the time of their tokens, because in a longer time a small bucket would overflow. */
 const SPREAD = { share: 0.25, longestMs: 100 };
+
+/** A take of at most this much time reserves the moment of its tokens. A larger one would make the small ones behind it wait for long. */
+const RESERVED_COST_MS = 1_000;
+const LONGEST_RESERVATION_MS = 86_400_000;
 
 /** Limits how many tokens of one name all processes together take per period. */
 export class RateLimiter {
@@ -65,18 +72,29 @@ export class RateLimiter {
    */
   async tryTake(key: string, options: TakeOptions = {}): Promise<Take> {
     const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, TAKE_OPTIONS);
+    const drawn = await this.#draw(key, tokens, 0);
+    return drawn.kind === 'taken' ? { kind: 'taken', remaining: drawn.remaining } : drawn;
+  }
+
+  /** @param aheadMs how long before its tokens are in the bucket a take may come: it has them reserved, and waits until `at` */
+  async #draw(key: string, tokens: number, aheadMs: number): Promise<Drawn> {
     const { buckets, runtime, gauge } = this.#ports;
     const bucket = this.#keyOf(key);
     let isFull = false;
-    return retryContended(this.#describe(key), runtime, async (): Promise<Take | Contended> => {
+    return retryContended(this.#describe(key), runtime, async (): Promise<Drawn | Contended> => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const stamp = stampOf(runtime);
-      const draw = drawOf(this.#describe(key), this.#bucket, tokens, stamp.now);
+      const now = drawOf(this.#describe(key), this.#bucket, tokens, stamp.now);
+      const draw = { ...now, enoughSince: now.enoughSince + aheadMs };
       const outcome: Outcome<BucketRecord> = await (isFull
         ? buckets.takeFromFull(bucket, draw, stamp)
         : buckets.take(bucket, draw, stamp));
       if (outcome.kind === 'applied')
-        return { kind: 'taken', remaining: tokensIn(this.#bucket, outcome.row.emptyAt, stamp.now) };
+        return {
+          kind: 'taken',
+          remaining: tokensIn(this.#bucket, outcome.row.emptyAt, stamp.now),
+          at: Math.ceil(outcome.row.emptyAt),
+        };
       const found: BucketRecord | undefined = outcome.current;
       isFull = found === undefined || found.emptyAt < draw.fullSince;
       if (found !== undefined && found.emptyAt > draw.enoughSince) {
@@ -91,7 +109,8 @@ export class RateLimiter {
    * Takes tokens; waits for them if necessary, and for an unavailable store.
    * Returns `limited` at once if they cannot be available within `wait`.
    * If a response is lost, the take may have taken tokens, and is retried: the limit holds, but those tokens are gone.
-   * Waiting callers of one process queue up for each number of tokens: only the first of them polls.
+   * One that needs at most a second of the rate reserves its tokens, and waits for their moment: callers are served in the order of their
+   * writes. If it stops waiting, its tokens are gone. A larger one polls; waiting callers of one process queue up for each number of tokens.
    * @throws the reason of `signal`; and as `tryTake`
    */
   async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
@@ -100,9 +119,10 @@ export class RateLimiter {
     const { line, runtime } = this.#ports;
     const place = this.#placeOf(key, tokens);
     const { costMs } = drawOf(this.#describe(key), this.#bucket, tokens, 0);
-    const waited = await waitFor<Take, Limited>(
+    const aheadMs = costMs <= RESERVED_COST_MS ? LONGEST_RESERVATION_MS : 0;
+    const waited = await waitFor<Drawn, Limited>(
       async ({ remainingMs }) => {
-        const take = await this.tryTake(key, { tokens });
+        const take = await this.#draw(key, tokens, Math.min(aheadMs, remainingMs));
         if (take.kind === 'taken' || take.waitMs > remainingMs) return { kind: 'found', found: take };
         return { kind: 'blocked', by: take, until: take.until, isClosed: true };
       },
@@ -113,9 +133,19 @@ export class RateLimiter {
       },
       runtime,
     );
-    if (waited.kind === 'found') return waited.found;
+    if (waited.kind === 'found') return this.#awaited(waited.found, options.signal);
     const { until } = waited.by;
     return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
+  }
+
+  /** Waits for the moment of reserved tokens. */
+  async #awaited(drawn: Drawn, signal: AbortSignal | undefined): Promise<Take> {
+    if (drawn.kind === 'limited') return drawn;
+    const { clock } = this.#ports.runtime;
+    const waitMs = drawn.at - clock.now();
+    if (waitMs > 0) await clock.sleep(waitMs, signal);
+    signal?.throwIfAborted();
+    return { kind: 'taken', remaining: drawn.remaining };
   }
 
   /** Callers that want the same number of tokens of the same bucket, at the same rate, share a queue. */

@@ -103,7 +103,8 @@ export class WaitGroup implements GroupKey {
       const outcome = await this.#ports.groups.leaseMember(this, lease, stampOf(this.#ports.runtime), limits);
       const current = outcome.kind === 'applied' ? outcome.row : outcome.current;
       const state = this.#stateOf(id, current);
-      if (state !== 'pending' || current?.session === session.id) return state;
+      // The second time, another session has taken the lease over during this call: as if it had come after ours.
+      if (state !== 'pending' || current?.session === session.id || observed !== undefined) return state;
       // Another session has leased the member. This session takes the lease over.
       observed = current;
     }

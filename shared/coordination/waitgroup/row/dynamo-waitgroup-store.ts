@@ -4,12 +4,21 @@ import { decodeGroup, decodeMember } from './waitgroup-codec.ts';
 import { waitGroupMemberKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
-import type { Sender } from '../../../dynamo/engine/send.ts';
+import type { Member } from '../../../dynamo/engine/group-commit.ts';
+import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
+import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import * as statements from './waitgroup-statements.ts';
+
+interface Adding extends Member {
+  readonly actions: readonly Action[];
+  readonly alone: () => Promise<TransactionResult>;
+}
 
 export function createWaitGroupStore(sender: Sender, table: string): WaitGroupStore {
   const groups = new Rows(sender, decodeGroup);
   const members = new Rows(sender, decodeMember);
+  const adds = new GroupCommit<Adding, undefined, TransactionResult>(sender);
   return {
     create: (name, stamp) => groups.write(statements.createGroup(table, name, stamp), stamp),
     seal: (group, stamp) => groups.write(statements.sealGroup(table, group, stamp), stamp),
@@ -23,8 +32,25 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
     },
 
     async addMembers(group, members, stamp) {
-      const statement = statements.addMembers(table, group, members, stamp);
-      const result = await sender.transact(statement, stamp.nonce);
+      const actions = members.map((member) => statements.memberAction(table, group, member, stamp));
+      const alone = () => sender.transact(statements.addMembers(table, group, members, stamp), stamp.nonce);
+      const result = await adds.send(
+        [group.name, String(group.generation)],
+        { nonce: stamp.nonce, actions, alone },
+        {
+          what: `wait group ${group.name}`,
+          isObserved: false,
+          read: () => Promise.resolve(undefined),
+          plan: (adding) =>
+            Promise.resolve({
+              verb: 'waitgroup.add',
+              parts: adding.map((one) => one.actions),
+              shared: () => [statements.isOpen(table, group)],
+            }),
+          onRefusal: () => 'refused',
+          alone: (one) => one.alone(),
+        },
+      );
       if (result.kind === 'applied') return { kind: 'applied' };
       // The member writes are unconditional, so only the group's check can have refused.
       if (result.kind === 'canceled')

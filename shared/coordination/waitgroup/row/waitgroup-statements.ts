@@ -35,6 +35,7 @@ import {
   queryStatement,
   updateStatement,
 } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { transactStatement } from '../../../dynamo/engine/transaction.ts';
 
 /** Guard of one generation: late requests of an old generation must not change the next. */
@@ -128,10 +129,23 @@ export function addMembers(
   members: readonly { readonly id: string; readonly session: string | undefined }[],
   stamp: Stamp,
 ): Statement<'transactWrite'> {
+  const actions = members.map((member) => memberAction(table, group, member, stamp));
+  return transactStatement('waitgroup.add', [isOpen(table, group), ...actions], stamp.nonce);
+}
+
+/** The condition of adding members. */
+export function isOpen(table: string, group: GroupKey): Action {
   const openValues = { ':generation': group.generation, ':expected': 'open' };
-  const isOpen = checkStatement(table, waitGroupKey(group.name), IS_IN_STATE, openValues);
-  const actions = members.map((member) => ({ Update: addMember(table, group, member, stamp) }));
-  return transactStatement('waitgroup.add', [isOpen, ...actions], stamp.nonce);
+  return checkStatement(table, waitGroupKey(group.name), IS_IN_STATE, openValues);
+}
+
+export function memberAction(
+  table: string,
+  group: GroupKey,
+  member: { readonly id: string; readonly session: string | undefined },
+  stamp: Stamp,
+): Action {
+  return { Update: addMember(table, group, member, stamp) };
 }
 
 /**
