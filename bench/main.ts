@@ -14,6 +14,7 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   ...benchesOfSatellites(),
   'cold-start': () => import('./cold-start.ts'),
+  crowd: () => import('./crowd.ts'),
   fanout: () => import('./fanout.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),

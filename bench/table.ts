@@ -12,6 +12,7 @@ import { memoryDynamo } from '../shared/testing/memory-table.ts';
 import { Network } from '../test/support/machines/network.ts';
 import { Prng } from '../test/support/machines/prng.ts';
 import { SimulatedProcess } from '../test/support/machines/process.ts';
+import { ServiceLimits } from '../test/support/machines/service-limits.ts';
 import { Timeline } from '../test/support/machines/timeline.ts';
 import { WallClock } from '../test/support/machines/wall-clock.ts';
 import { createSilentTable } from './silent-table.ts';
@@ -68,6 +69,11 @@ export function worldOver(driver: DynamoDriver): World {
   return { placeOf: () => place, run: (work) => work() };
 }
 
+interface ServiceOptions {
+  readonly conflicts?: boolean;
+  readonly partitions?: boolean;
+}
+
 /** DynamoDB answers small requests in a few milliseconds. */
 const REQUEST_MS = 6;
 const SEED = 20_261_121n;
@@ -76,8 +82,10 @@ const EPOCH_MS = Date.UTC(2026, 10, 21);
 /**
  * The exact DynamoDB in memory that tests use, behind a network that takes time and loses nothing.
  * Time passes when everybody waits, so sixteen workers are as fast as sixteen machines, and the figures are the same on any.
+ * @param service what DynamoDB refuses by itself. Default: nothing
  */
-export function simulatedWorld(): World {
+export function simulatedWorld(service: ServiceOptions = {}): World {
+  const { conflicts = false, partitions = false } = service;
   const timeline = new Timeline();
   /** Each way takes between a sixth and five sixths of a request. */
   const wayMs = (): number => ways.between(REQUEST_MS / 6, (5 * REQUEST_MS) / 6);
@@ -87,6 +95,7 @@ export function simulatedWorld(): World {
   const network = new Network({
     timeline,
     store,
+    limits: new ServiceLimits(timeline, { conflicts, partitions }),
     fateOf: () => ({ ending: 'answered', requestMs: wayMs(), replyMs: wayMs() }),
   });
   return {

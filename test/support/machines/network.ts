@@ -9,6 +9,7 @@
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { SimulatedProcess } from './process.ts';
+import type { ServiceLimits } from './service-limits.ts';
 import type { Timeline } from './timeline.ts';
 
 /** The network's view of the store: applies a request now, or throws a `DynamoFault`. */
@@ -92,6 +93,8 @@ interface NetworkOptions {
   readonly store: AppliesRequests;
   readonly fateOf: (request: Request) => Fate;
   readonly events?: NetworkEvents;
+  /** What the service refuses by itself. Absent: nothing. */
+  readonly limits?: ServiceLimits | undefined;
 }
 
 export class Network {
@@ -164,9 +167,23 @@ export class Network {
     resolve: (output: DynamoCalls[K]['output']) => void,
     reject: (fault: DynamoFault) => void,
   ): void {
-    const { timeline } = this.#options;
+    const { timeline, limits } = this.#options;
     const { ending, requestMs, replyMs, duplicateAfterMs } = fate;
+    let refused: DynamoFault | undefined;
+    const isApplied = ending === 'answered' || ending === 'replyLost' || ending === 'failedAfter';
+    // A transaction holds its rows for the second half of its way.
+    const arrivesAt = request.sentAt + (request.kind === 'transactWrite' ? requestMs / 2 : requestMs);
+    if (limits !== undefined && isApplied)
+      timeline.at(arrivesAt, () => {
+        if (request.number >= this.#forgottenBefore) refused = limits.begin(request.kind, request.input);
+      });
     timeline.at(request.sentAt + requestMs, () => {
+      if (refused !== undefined) {
+        const fault = refused;
+        answer(replyMs, 'failed', () => reject(fault));
+        return;
+      }
+      if (limits !== undefined && isApplied) limits.end(request.kind, request.input);
       if (request.number < this.#forgottenBefore) return;
       switch (ending) {
         case 'requestLost':
