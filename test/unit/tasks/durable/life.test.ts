@@ -223,3 +223,54 @@ test('leaseholdOf finds the client of its worker', async () => {
 
   expect(await task()).toMatchObject({ state: 'done', result: 'other' });
 });
+
+test('with one attempt, it waits and goes on, because a suspension is no attempt', async () => {
+  const { ask, ids } = asking();
+  const { kit, task } = await kitWith(
+    async (_, ctx) => {
+      await ctx.wait({ hours: 1 });
+      return ask(ctx);
+    },
+    { retry: { maxAttempts: 1 } },
+  );
+  await kit.drain();
+  await kit.advance('1h');
+  await kit.drain();
+  await kit.tasks.callbacks.succeed(ids[0] ?? '', 'yes');
+  await kit.drain();
+
+  expect(await task()).toMatchObject({ state: 'done', result: 'yes', attempts: 1 });
+});
+
+test('a schedule that does not overlap waits for its suspended task', async () => {
+  const { ask, ids } = asking();
+  const main = durableTask({ name: 'main', run: async (_: unknown, ctx) => ask(ctx) });
+  const kit = createTestKit({ tasks: { main } });
+  await kit.schedules.define('hourly', main, null, { cron: '0 * * * *', overlap: 'skip' });
+  for (let hour = 0; hour < 3; hour++) {
+    await kit.advance('1h');
+    await kit.tick();
+    await kit.drain();
+  }
+  expect(ids).toHaveLength(1);
+  await kit.tasks.callbacks.succeed(ids[0] ?? '', 'yes');
+  await kit.drain();
+  await kit.advance('1h');
+  await kit.tick();
+  await kit.drain();
+
+  expect(ids).toHaveLength(2);
+});
+
+test('a task that expires does so only before its first invocation', async () => {
+  const { ask, ids } = asking();
+  const main = durableTask({ name: 'main', run: async (_: unknown, ctx) => ask(ctx) });
+  const kit = createTestKit({ tasks: { main } });
+  await kit.tasks.enqueue(main, null, { id: 'r', expiresIn: '1m' });
+  await kit.drain();
+  await kit.advance('1h');
+  await kit.tasks.callbacks.succeed(ids[0] ?? '', 'yes');
+  await kit.drain();
+
+  expect(await kit.tasks.get('r')).toMatchObject({ state: 'done', result: 'yes' });
+});
