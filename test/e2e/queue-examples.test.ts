@@ -10,6 +10,7 @@ describe.skipIf(endpoint === null)('the example of', () => {
     ['many small items in few tasks', 'thumbnails', 3],
     ['inputs of any size', 'large-inputs', 3],
     ['work that outlives its functions', 'long-work', 6],
+    ['an order as a durable task', 'order', 3],
     ['a batch with a callback and a parent with children', 'fan-in', 6],
     ['define, list and run schedules', 'schedules', 11],
     ['a worker at the edge', 'edge', 4],
