@@ -118,6 +118,7 @@ test.skipIf(endpoint === null)('its variables are the settings of the worker', a
   expect(spans).toMatchObject({ attempts: 'link' });
   expect(settings).toEqual({
     queue: 'q',
+    logEnds: false,
     shards: 3,
     homeShards: ALL,
     slice: undefined,

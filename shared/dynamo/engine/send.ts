@@ -302,7 +302,7 @@ function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
 function grantFor(verb: string, { code }: DynamoFault): string {
   const isCoordination = /^(lock|semaphore|waitgroup|ratelimit|election)/i.test(verb);
   if (code !== 'AccessDeniedException' || !isCoordination) return '';
-  return '; in CDK, workers.grantCoordinate(workers) allows it to tasks, and grantCoordinate(grantee) to others';
+  return '; in CDK, workers.grantCoordinate(workers) allows it to tasks';
 }
 
 function givenUp({ verb, input }: Statement): StoreUnavailableError {
