@@ -69,8 +69,10 @@ export async function invoke(ports: InvocationPorts): Promise<DurableExecutionIn
   return new Invocation(ports).run();
 }
 
-/** On a clock of tests, the SDK is told that each wait is over after this time: longer than it takes to suspend. */
-const SOON_MS = 50;
+/**
+ * On a clock of tests, the SDK is told that each wait is over after this time: longer than it takes to suspend, also on a busy machine.
+ */
+const SOON_MS = 500;
 /** Polls in a row after which no code of a step runs that could go on. */
 const IDLE_POLLS = 2;
 
