@@ -28,13 +28,13 @@ export async function defineSchedule(
 ): Promise<ScheduleRecord> {
   const definition = await scheduleDefinitionOf(declared, { runtime, queue });
   const now = runtime.clock.now();
-  if (onEnded === undefined) ensureHasSlot(definition, now);
-  else if (nextSlot(definition, now) === undefined) onEnded(definition);
+  if (nextSlot(definition, now) === undefined) onEnded?.(definition);
   const what = `schedule ${definition.name}`;
   let seen: string | undefined;
   return retryContended(what, runtime, async ({ earlierAttempt }) => {
     const observed = await schedules.get(definition);
     if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
+    if (onEnded === undefined) ensureHasSlot(definition, now);
     // Others may have defined it anew after our write.
     if (observed?.nonce !== seen) ensureUnwritten(what, { earlierAttempt }, 'it is defined otherwise');
     seen = observed?.nonce;
