@@ -27,8 +27,6 @@ export type { LossReason } from '../shared/core/errors.ts';
 export type { Session } from '../shared/client/session.ts';
 export type { SessionEvents, SessionHolder } from '../shared/session/keep-alive.ts';
 export type { DestroyResult, DestroyOptions, SessionClient } from '../shared/session/session-client.ts';
-export type { Check, CheckOptions, HealthClient } from '../shared/session/health-client.ts';
-export type { CheckRecord } from '../shared/session/health.ts';
 export type {
   InvalidSession,
   InvalidationReason,
@@ -38,15 +36,7 @@ export type {
 } from '../shared/session/session-record.ts';
 
 export { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
-export type {
-  Content,
-  Encoding,
-  Flags,
-  ForcedRelease,
-  Holder,
-  LockInfo,
-  Refusal,
-} from '../shared/coordination/lock/lock-record.ts';
+export type { Content, ForcedRelease, Holder, LockInfo, Refusal } from '../shared/coordination/lock/lock-record.ts';
 export type { ContentOptions, Lock, LockOptions } from '../shared/coordination/lock/lock.ts';
 export type { HeldLocks } from '../shared/coordination/lock/held-locks.ts';
 export type { LockAcquisition } from '../shared/coordination/lock/session-locks.ts';

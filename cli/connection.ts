@@ -4,9 +4,9 @@ import { probe } from '../local/engine/probe.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
-import type { Stores } from '../shared/client/stores.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
+import type { Sender } from '../shared/dynamo/engine/send.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
 import type { LeaseholdSettings } from '../shared/client/leasehold.ts';
 import { Leasehold } from '../shared/client/leasehold.ts';
@@ -32,8 +32,8 @@ export interface CliConnection extends Disposable {
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
   readonly leasehold: Leasehold;
-  /** Used by the gateway. */
-  readonly stores: Stores;
+  /** For a satellite's own rows. */
+  readonly sender: Sender;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
   /** Ends all requests of this connection. */
@@ -95,7 +95,7 @@ export async function connect(
       settings: { table, maxClockSkew, queue, shards, payloads },
     }),
     epoch: new EpochStore({ sender, runtime }, table),
-    stores,
+    sender,
     operations: new Operations(operated),
     queue(queue, shards) {
       const ofItsShards = createStores(sender, { table, shards });

@@ -54,8 +54,7 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
   using connection = await connect({ gathers: true });
   const startGateway = await loadGateway();
   const running = await startGateway({
-    leasehold: connection.leasehold,
-    remote: new Remote({ ...connection.stores, runtime, gauge: connection.gauge }, settings.maxClockSkew),
+    remote: Remote.over(connection, { table: settings.table, maxClockSkewMs: settings.maxClockSkew }),
     runtime,
     tokens,
     host: options.host,

@@ -34,8 +34,8 @@ export interface AccessRule {
   readonly returnsNothing?: true;
 }
 
-const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
-const COORDINATION_LISTINGS = ['session#*', 'check', 'lock#*', 'semaphore'];
+const COORDINATION_ROWS = ['session#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
+const COORDINATION_LISTINGS = ['session#*', 'lock#*', 'semaphore'];
 /** The members of one wait group share a partition. */
 const MEMBERS: AccessRule = { on: 'table', actions: ['Query'], keys: ['waitgroup#*'] };
 

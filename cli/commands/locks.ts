@@ -78,7 +78,7 @@ async function listLocks({ output, connect, runtime }: Context, options: ListOpt
 /** Held keys, closed keys, and entries that were never locked. */
 async function* unreleased(locks: AsyncIterable<LockInfo>, now: number): AsyncGenerator<LockInfo> {
   for await (const info of locks) {
-    const isReleased = info.holder === undefined && info.closedUntil <= now && info.lockIndex > 0;
+    const isReleased = info.holder === undefined && info.closedUntil <= now && info.leaseCounter > 0;
     if (!isReleased) yield info;
   }
 }
@@ -170,8 +170,7 @@ function lockText(info: LockInfo, now: number): string {
     ['since', holder && momentAndAge(holder.since, now)],
     ['until', holder && untilText(holder.until, now)],
     ['value', info.value === undefined ? undefined : shortened(info.value, 200)],
-    ['flags', info.flags === 0 ? undefined : String(info.flags)],
-    ['created', momentAndAge(info.createIndex, now)],
+    ['created', momentAndAge(info.createdAt, now)],
     ['modify index', String(info.modifyIndex)],
     [
       'last forced',

@@ -136,7 +136,6 @@ function sessionText(session: SessionRecord, now: number, maxClockSkewMs: number
     ['ttl', session.ttlMs === null ? 'none' : span(session.ttlMs)],
     ['lock-delay', span(session.lockDelayMs)],
     ['behaviour', session.behaviour],
-    ['checks', session.checks.length === 0 ? undefined : printable(session.checks.join(', '))],
     ['taken away', session.revoked.length === 0 ? undefined : printable(session.revoked.join('; '))],
   ]);
 }

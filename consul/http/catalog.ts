@@ -1,7 +1,7 @@
 /** `/v1/catalog` and `/v1/health`, as far as sessions need them: nodes, and their checks. There are no services. */
 import { validName } from '../../shared/core/validate/name.ts';
-import type { CheckRecord } from '../../shared/session/health.ts';
-import { NODE_CHECK } from '../../shared/session/health.ts';
+import type { CheckRecord } from '../health/health.ts';
+import { NODE_CHECK } from '../health/health.ts';
 import { OWN_ADDRESS } from './agent.ts';
 import { blockingLook } from './blocking.ts';
 import { checkIdOf, noteOf, statusOf } from './checks.ts';
@@ -18,7 +18,7 @@ export const registerNode: Endpoint = async (exchange) => {
   const body = await exchange.body();
   const node = body.text('Node');
   if (node === '' || body.text('Address') === '') throw badRequest('Must provide node and address');
-  const { health } = exchange.gateway.leasehold;
+  const { health } = exchange.gateway.remote;
   await health.registerNode(validName('node', node), { note: noteOf(body.text('Address')) });
   const single = body.object('Check');
   for (const check of [...(single === undefined ? [] : [single]), ...body.list('Checks')]) {
@@ -42,7 +42,7 @@ export const deregisterNode: Endpoint = async (exchange) => {
   const body = await exchange.body();
   const node = body.text('Node');
   if (node === '') throw badRequest('Must provide node');
-  const { health } = exchange.gateway.leasehold;
+  const { health } = exchange.gateway.remote;
   const check = body.text('CheckID');
   if (check === '') await health.deregisterNode(validName('node', node));
   else await (await health.check(validName('node', node), checkIdOf(check)))?.deregister();
@@ -85,9 +85,9 @@ async function health(
 }
 
 function checksLook({ gateway }: Exchange, node: string | undefined): () => Promise<Snapshot<readonly CheckRecord[]>> {
-  const { leasehold, runtime, settings } = gateway;
+  const { remote, runtime, settings } = gateway;
   return async () => {
-    const checks = await Array.fromAsync(leasehold.health.list(node));
+    const checks = await Array.fromAsync(remote.health.list(node));
     if (node === undefined || node === settings.node) addOwnNode(checks, settings.node);
     const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };
     // A repeated report is not a change.

@@ -1,6 +1,6 @@
 /** `/v1/agent/check`: health checks of the gateway's own node, reported by the programs that watch over something there. */
-import { NODE_CHECK } from '../../shared/session/health.ts';
-import type { Check } from '../../shared/session/health-client.ts';
+import { NODE_CHECK } from '../health/health.ts';
+import type { Check } from '../health/health-client.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
 import { Problem, badRequest } from './problem.ts';
@@ -19,8 +19,8 @@ export const registerCheck: Endpoint = async (exchange) => {
   const ttl = body.text('TTL');
   const ttlMs = parseGoDuration(ttl) ?? 0;
   if (ttlMs <= 0) throw badRequest('Invalid check: TTL must be > 0 for TTL checks, and there are no others here');
-  const { leasehold, settings } = exchange.gateway;
-  await leasehold.health.register(settings.node, checkIdOf(id), {
+  const { remote, settings } = exchange.gateway;
+  await remote.health.register(settings.node, checkIdOf(id), {
     ttl: ttlMs,
     note: noteOf(body.text('Notes')),
     // Until its first report a check has failed, unless its maker says otherwise.
@@ -53,10 +53,10 @@ export const updateCheck: Endpoint = async (exchange) => {
 
 export const agentChecks: Endpoint = async (exchange) => {
   exchange.rights.ensure('nodes', 'read');
-  const { leasehold, settings, runtime } = exchange.gateway;
+  const { remote, settings, runtime } = exchange.gateway;
   const checks: Record<string, unknown> = {};
   const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };
-  for await (const record of leasehold.health.list(settings.node))
+  for await (const record of remote.health.list(settings.node))
     if (record.id !== NODE_CHECK) checks[record.id] = healthCheck(record, judge);
   return { json: checks };
 };
@@ -75,7 +75,7 @@ export function noteOf(text: string): string {
 }
 
 async function checkOf({ gateway, rest }: Exchange): Promise<Check> {
-  const check = rest === '' ? undefined : await gateway.leasehold.health.check(gateway.settings.node, checkIdOf(rest));
+  const check = rest === '' ? undefined : await gateway.remote.health.check(gateway.settings.node, checkIdOf(rest));
   if (check === undefined)
     throw new Problem(
       404,

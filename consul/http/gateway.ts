@@ -1,6 +1,5 @@
 /** The parts that all endpoints share: the library, the settings and the tokens. */
 import { MAX_TTL_MS } from '../../shared/core/lease/timing.ts';
-import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { PrefixIndexes } from './prefix-index.ts';
@@ -29,8 +28,7 @@ export const DEFAULT_SETTINGS = {
 } as const;
 
 export interface Gateway {
-  readonly leasehold: Leasehold;
-  /** Over the same table. */
+  /** The library, as far as a gateway needs it. */
   readonly remote: Remote;
   readonly runtime: Runtime;
   readonly settings: GatewaySettings;
@@ -51,14 +49,14 @@ export interface Gateway {
 type ReportFailure = (failure: { readonly method: string; readonly path: string; readonly error: unknown }) => void;
 
 /** Wakes local requests that wait for these keys, or for prefixes of them. */
-export function tellWritten({ leasehold, remote }: Gateway, keys: readonly string[]): void {
-  leasehold.locks.nudge(keys);
+export function tellWritten({ remote }: Gateway, keys: readonly string[]): void {
+  remote.locks.nudge(keys);
   remote.prefixes.nudge(keys);
 }
 
 /** Wakes local requests that wait for a session that was just ended, or for a key it held. */
-export function tellEnded({ leasehold, remote, polls }: Gateway, session: string): void {
-  leasehold.locks.nudgeHeldBy(session);
+export function tellEnded({ remote, polls }: Gateway, session: string): void {
+  remote.locks.nudgeHeldBy(session);
   remote.prefixes.nudgeAll();
   polls.nudge();
 }

@@ -1,8 +1,9 @@
 /** `/v1/kv`: the entries of locks, and the verbs of their holders. */
 import { validName } from '../../shared/core/validate/name.ts';
-import type { Content, LockInfo } from '../../shared/coordination/lock/lock-record.ts';
-import { VALUE_LIMIT_BYTES, validContent } from '../../shared/coordination/lock/lock-record.ts';
-import type { DraftEntry } from '../remote/draft.ts';
+import { VALUE_LIMIT_BYTES } from '../../shared/coordination/lock/lock-record.ts';
+import type { KeyContent, KeyEntry } from '../remote/entry.ts';
+import { entryOf } from '../remote/entry.ts';
+import type { KeyOperation } from '../remote/transactions.ts';
 import type { PrefixView } from '../remote/prefix.ts';
 import { fingerprintOfEntries } from '../remote/prefix.ts';
 import { allOf } from '../../shared/core/runtime/all-of.ts';
@@ -13,7 +14,7 @@ import { metaHeaders } from './exchange.ts';
 import { tellWritten } from './gateway.ts';
 import { isSame } from './prefix-index.ts';
 import { badRequest, denied, failed } from './problem.ts';
-import { bytesOf, keyPair, valueOf } from './shapes.ts';
+import { keyPair } from './shapes.ts';
 
 /** Deletions side by side. */
 const DELETIONS_IN_FLIGHT = 16;
@@ -29,7 +30,7 @@ export const readKeys: Endpoint = (exchange) => {
 async function readKey(exchange: Exchange): Promise<Answer> {
   const key = keyOf(exchange);
   exchange.rights.ensureKey('read', key);
-  const { locks } = exchange.gateway.leasehold;
+  const { locks } = exchange.gateway.remote;
   const { index: asked, waitMs } = blockingOf(exchange);
   const seen =
     asked === 0
@@ -38,14 +39,14 @@ async function readKey(exchange: Exchange): Promise<Answer> {
   // A key without a row has no clock. A client that knew the key before it was swept continues from its own index.
   const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
   if (seen.info === undefined) return notFound(index);
-  const facts = factsOf(seen.info);
+  const facts = entryOf(seen.info);
   return exchange.query.has('raw') ? rawValue(facts, index) : { json: [keyPair(facts, { withValue: true })], index };
 }
 
 async function readPrefix(exchange: Exchange): Promise<Answer> {
   const { entries, index } = await blockingView(exchange);
   if (entries.length === 0) return notFound(index);
-  return { json: entries.map((info) => keyPair(factsOf(info), { withValue: true })), index };
+  return { json: entries.map((entry) => keyPair(entry, { withValue: true })), index };
 }
 
 async function listKeys(exchange: Exchange): Promise<Answer> {
@@ -68,7 +69,7 @@ async function listKeys(exchange: Exchange): Promise<Answer> {
  */
 async function blockingView(
   exchange: Exchange,
-): Promise<{ readonly entries: readonly LockInfo[]; readonly index: number }> {
+): Promise<{ readonly entries: readonly KeyEntry[]; readonly index: number }> {
   const { indexes, remote } = exchange.gateway;
   const prefix = exchange.rest;
   const readable = exchange.rights.readableBelow(prefix);
@@ -101,32 +102,29 @@ export const writeKey: Endpoint = async (exchange) => {
   const ifIndex = casOf(exchange);
   const content = contentFor(key, await exchange.bytes(VALUE_LIMIT_BYTES), flags);
   const { remote } = exchange.gateway;
-  const { locks } = exchange.gateway.leasehold;
   const startedAt = exchange.gateway.runtime.clock.now();
-  const { isDone, createdAt } = await write();
+  const operation = operationOf(exchange, key, content, ifIndex);
+  const outcome = await remote.transactions.run([operation]);
+  const isDone = outcome.kind === 'done';
+  if (!isDone && operation.verb === 'acquire' && isSessionGone(outcome))
+    throw failed(`${APPLY_FAILED}: invalid session ${JSON.stringify(operation.session)}`);
+  if (!isDone) return { json: false };
   // If this request created the entry, wait until listings show it before we answer.
-  if (createdAt !== undefined && startedAt <= createdAt) await remote.prefixes.awaitListed(key);
-  if (isDone) tellWritten(exchange.gateway, [key]);
-  return { json: isDone };
-
-  async function write(): Promise<{ readonly isDone: boolean; readonly createdAt?: number | undefined }> {
-    if (exchange.query.has('acquire')) {
-      const session = sessionParameter(exchange, 'acquire');
-      const acquisition = await remote.locks.acquire(key, session, content);
-      if (acquisition.kind === 'sessionGone')
-        throw failed(`${APPLY_FAILED}: invalid session ${JSON.stringify(session)}`);
-      if (acquisition.kind !== 'acquired') return { isDone: false };
-      return { isDone: true, createdAt: acquisition.lock.entry?.createIndex };
-    }
-    if (exchange.query.has('release')) {
-      const release = await remote.locks.release(key, sessionParameter(exchange, 'release'), content);
-      return { isDone: release === 'released' };
-    }
-    const { value, ...options } = content;
-    const result = await locks.put(key, value, { ...options, ifIndex, evenIfHeld: true });
-    return result.kind === 'written' ? { isDone: true, createdAt: result.info.createIndex } : { isDone: false };
-  }
+  const createdAt = outcome.results[0]?.[0]?.createIndex ?? 0;
+  if (operation.verb !== 'release' && startedAt <= createdAt) await remote.prefixes.awaitListed(key);
+  tellWritten(exchange.gateway, [key]);
+  return { json: true };
 };
+
+function operationOf(exchange: Exchange, key: string, content: KeyContent, ifIndex: number | undefined): KeyOperation {
+  for (const verb of ['acquire', 'release'] as const)
+    if (exchange.query.has(verb)) return { verb, key, content, session: sessionParameter(exchange, verb) };
+  return ifIndex === undefined ? { verb: 'set', key, content } : { verb: 'setIf', key, content, index: ifIndex };
+}
+
+function isSessionGone(outcome: Awaited<ReturnType<Exchange['gateway']['remote']['transactions']['run']>>): boolean {
+  return outcome.kind === 'refused' && outcome.failures.some(({ failure }) => failure.kind === 'sessionGone');
+}
 
 export const deleteKeys: Endpoint = async (exchange) => {
   ensureOneOf(exchange, ['recurse', 'cas']);
@@ -134,7 +132,7 @@ export const deleteKeys: Endpoint = async (exchange) => {
   const key = keyOf(exchange);
   exchange.rights.ensureKey('write', key);
   const ifIndex = casOf(exchange);
-  const { locks } = exchange.gateway.leasehold;
+  const { locks } = exchange.gateway.remote;
   const result = await locks.delete(key, { ifIndex, evenIfHeld: true });
   tellWritten(exchange.gateway, [key]);
   // A missing key needs no deletion, whatever index the caller expected.
@@ -148,10 +146,10 @@ export const deleteKeys: Endpoint = async (exchange) => {
 async function deletePrefix(exchange: Exchange): Promise<true> {
   const prefix = exchange.rest;
   if (!exchange.rights.mayWriteTree(prefix)) throw denied();
-  const { leasehold, remote } = exchange.gateway;
+  const { remote } = exchange.gateway;
   const { entries, unread } = await remote.prefixes.view(prefix);
   const run = inFlight(DELETIONS_IN_FLIGHT);
-  await allOf(entries.map(({ key }) => run(() => leasehold.locks.delete(key, { evenIfHeld: true }))));
+  await allOf(entries.map(({ key }) => run(() => remote.locks.delete(key, { evenIfHeld: true }))));
   tellWritten(
     exchange.gateway,
     entries.map(({ key }) => key),
@@ -160,17 +158,10 @@ async function deletePrefix(exchange: Exchange): Promise<true> {
   return true;
 }
 
-function factsOf(info: LockInfo): DraftEntry {
-  return { ...info, session: info.holder?.session };
-}
-
 /** @throws Problem 400 for a key that no row can have */
-export function contentFor(key: string, bytes: Uint8Array, flags: bigint): Content {
+export function contentFor(key: string, bytes: Uint8Array, flags: bigint): KeyContent {
   validName('key', key);
-  // As a number where that is exact: so it is stored, and so it is compared.
-  const stored = flags <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(flags) : flags;
-  const content = { ...valueOf(bytes), flags: stored };
-  return validContent(key, content) ?? content;
+  return { bytes, flags };
 }
 
 function keyOf({ rest }: Exchange): string {
@@ -201,8 +192,8 @@ function notFound(index: number): Response {
 }
 
 /** As it is, and told to browsers to be nothing but text. */
-function rawValue(facts: DraftEntry, index: number): Response {
-  return new Response(new Uint8Array(bytesOf(facts)), {
+function rawValue(facts: KeyEntry, index: number): Response {
+  return new Response(new Uint8Array(facts.bytes), {
     headers: {
       ...metaHeaders(index),
       'Content-Type': 'text/plain',

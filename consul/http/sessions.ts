@@ -1,9 +1,8 @@
 /** `/v1/session`: remote sessions of the library, kept alive by their clients' renewals alone. */
 import { DEFAULT_LOCK_DELAY_MS, MAX_LOCK_DELAY_MS } from '../../shared/core/lease/timing.ts';
 import { validName } from '../../shared/core/validate/name.ts';
-import { NODE_CHECK, failureOf } from '../../shared/session/health.ts';
+import { NODE_CHECK, failureOf } from '../health/health.ts';
 import type { LiveSession, SessionRecord } from '../../shared/session/session-record.ts';
-import { judgeSession } from '../../shared/session/session-record.ts';
 import { blockingLook } from './blocking.ts';
 import type { Body } from './body.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
@@ -42,7 +41,7 @@ export const createSession: Endpoint = async (exchange) => {
 export const destroySession: Endpoint = async (exchange) => {
   exchange.rights.ensure('sessions', 'write');
   const id = idOf(exchange);
-  await exchange.gateway.leasehold.sessions.destroy(id);
+  await exchange.gateway.remote.anySessions.destroy(id);
   tellEnded(exchange.gateway, id);
   return { json: true };
 };
@@ -77,15 +76,12 @@ export const nodeSessions: Endpoint = (exchange) => {
 };
 
 /** Hides expired and damaged sessions. */
-async function listed(exchange: Exchange, what: string, isWanted: (session: LiveSession) => boolean) {
+async function listed(exchange: Exchange, what: string, isWanted: (session: SessionRecord) => boolean) {
   exchange.rights.ensure('sessions', 'read');
-  const { leasehold, runtime, settings } = exchange.gateway;
+  const { remote } = exchange.gateway;
   const look = async (): Promise<Snapshot<readonly LiveSession[]>> => {
-    const now = runtime.clock.now();
-    const found: LiveSession[] = [];
-    for await (const session of leasehold.sessions.list())
-      if (isLive(session, now, settings.maxClockSkewMs) && isWanted(session)) found.push(session);
-    return sessionsLook(found);
+    const all = await Array.fromAsync(remote.anySessions.list());
+    return sessionsLook(await remote.sessions.liveAmong(all.filter(isWanted)));
   };
   const { value, index } = await blockingLook(exchange, what, look);
   return { json: value.map(sessionEntry), index };
@@ -94,10 +90,6 @@ async function listed(exchange: Exchange, what: string, isWanted: (session: Live
 function sessionsLook(sessions: readonly LiveSession[]): Snapshot<readonly LiveSession[]> {
   const facts = sessions.map(({ id }) => id).sort();
   return snapshotOf(sessions, facts, Math.max(0, ...sessions.map(({ createdAt }) => createdAt)));
-}
-
-function isLive(session: SessionRecord, now: number, maxClockSkewMs: number): session is LiveSession {
-  return judgeSession(session, now, maxClockSkewMs).kind === 'live';
 }
 
 function idOf({ rest }: Exchange): string {
@@ -145,19 +137,19 @@ function behaviourOf(body: Body): 'release' | 'delete' {
 async function checksOf(
   body: Body,
   node: string,
-  { leasehold, settings, runtime }: Gateway,
+  { remote: { health }, settings, runtime }: Gateway,
 ): Promise<readonly string[]> {
   const isGiven = body.has('Checks') || body.has('NodeChecks');
   const wanted = isGiven ? [...body.texts('Checks'), ...body.texts('NodeChecks')] : [SERF_CHECK];
   if (body.list('ServiceChecks').length > 0)
     throw failed('apply failed: Missing check registration: there are no services here');
-  const nodeCheck = await leasehold.health.check(node, NODE_CHECK);
+  const nodeCheck = await health.check(node, NODE_CHECK);
   if (nodeCheck === undefined && node !== settings.node) throw failed('apply failed: Missing node registration');
   const ids = new Set<string>();
   for (const id of wanted) {
     const isOfNode = id === SERF_CHECK;
     if (isOfNode && nodeCheck === undefined) continue;
-    const check = isOfNode ? nodeCheck : await leasehold.health.check(node, id);
+    const check = isOfNode ? nodeCheck : await health.check(node, id);
     if (check === undefined) throw failed(`apply failed: Missing check '${id}' registration`);
     if (failureOf(check.record, runtime.clock.now(), settings.maxClockSkewMs) !== undefined)
       throw failed(`apply failed: Check '${id}' is in critical state`);

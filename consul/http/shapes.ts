@@ -1,9 +1,9 @@
 /** Rows as Consul's JSON has them. */
 import { defined } from '../../shared/core/defined.ts';
-import type { Encoding } from '../../shared/coordination/lock/lock-record.ts';
-import type { DraftEntry } from '../remote/draft.ts';
-import type { CheckRecord } from '../../shared/session/health.ts';
-import { NODE_CHECK, failureOf } from '../../shared/session/health.ts';
+import { checksOf } from '../health/bound-checks.ts';
+import type { CheckRecord } from '../health/health.ts';
+import { NODE_CHECK, failureOf } from '../health/health.ts';
+import type { KeyEntry } from '../remote/entry.ts';
 import type { LiveSession } from '../../shared/session/session-record.ts';
 import { formatGoDuration } from './go-duration.ts';
 
@@ -13,8 +13,8 @@ export const SERF_CHECK = 'serfHealth';
 const SERF_NAME = 'Serf Health Status';
 const SERF_OUTPUT = 'Agent alive and reachable';
 
-export function keyPair(facts: DraftEntry, { withValue }: { readonly withValue: boolean }): Record<string, unknown> {
-  const value = bytesOf(facts).toString('base64');
+export function keyPair(facts: KeyEntry, { withValue }: { readonly withValue: boolean }): Record<string, unknown> {
+  const value = Buffer.from(facts.bytes).toString('base64');
   return {
     LockIndex: facts.lockIndex,
     Key: facts.key,
@@ -26,24 +26,9 @@ export function keyPair(facts: DraftEntry, { withValue }: { readonly withValue: 
   };
 }
 
-export function bytesOf({ value = '', encoding }: Pick<DraftEntry, 'value' | 'encoding'>): Buffer {
-  return Buffer.from(value, encoding === 'base64' ? 'base64' : 'utf8');
-}
-
-/** Stores bytes that are valid text as text, so that people can read the table. */
-export function valueOf(bytes: Uint8Array): { readonly value: string; readonly encoding: Encoding } {
-  try {
-    const value = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    if (!value.includes('\0')) return { value, encoding: 'text' };
-  } catch {
-    // No text: bytes are as good.
-  }
-  return { value: Buffer.from(bytes).toString('base64'), encoding: 'base64' };
-}
-
 export function sessionEntry(session: LiveSession): Record<string, unknown> {
   // A gateway's own node needs no registration to be well: its sessions are bound to nothing, and show its check.
-  const bound = session.remote === true && session.checks.length === 0 ? [NODE_CHECK] : session.checks;
+  const bound = session.remote === true && checksOf(session).length === 0 ? [NODE_CHECK] : checksOf(session);
   return {
     ID: session.id,
     Name: session.name,

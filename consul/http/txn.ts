@@ -1,7 +1,7 @@
 /** `/v1/txn`: the key-value verbs of a transaction, as one transaction of the library. */
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { validName } from '../../shared/core/validate/name.ts';
-import type { DraftEntry } from '../remote/draft.ts';
+import type { KeyEntry } from '../remote/entry.ts';
 import { VALUE_LIMIT_BYTES } from '../../shared/coordination/lock/lock-record.ts';
 import type { KeyOperation, OperationFailure } from '../remote/transactions.ts';
 import { Body } from './body.ts';
@@ -22,7 +22,7 @@ interface Step {
   readonly verb: string;
   readonly operation: KeyOperation;
   /** The entry as requested, which `get-or-empty` returns if the key is missing. */
-  readonly asked: DraftEntry;
+  readonly asked: KeyEntry;
 }
 
 /** Why an operation of the body is refused before any read. */
@@ -176,7 +176,7 @@ function isAllowed(operation: KeyOperation, rights: Rights): boolean {
 }
 
 /** Reading verbs answer with values, the others without. */
-function resultsOf({ verb, asked }: Step, entries: readonly DraftEntry[], rights: Rights): readonly unknown[] {
+function resultsOf({ verb, asked }: Step, entries: readonly KeyEntry[], rights: Rights): readonly unknown[] {
   const isReading = ['get', 'get-or-empty', 'get-tree'].includes(verb);
   const shown = verb === 'get-or-empty' && entries.length === 0 ? [asked] : entries;
   return shown
@@ -184,9 +184,9 @@ function resultsOf({ verb, asked }: Step, entries: readonly DraftEntry[], rights
     .map((entry) => ({ KV: keyPair(entry, { withValue: isReading }) }));
 }
 
-function askedEntry(fields: Body, key: string): DraftEntry {
+function askedEntry(fields: Body, key: string): KeyEntry {
   const session = fields.text('Session') === '' ? undefined : fields.text('Session');
-  const none = { value: undefined, encoding: 'text', lockIndex: 0, createIndex: 0 } as const;
+  const none = { bytes: new Uint8Array(), lockIndex: 0, createIndex: 0 };
   return { ...none, key, session, flags: wholeOf(fields, 'Flags'), modifyIndex: Number(wholeOf(fields, 'Index')) };
 }
 

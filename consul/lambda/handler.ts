@@ -7,10 +7,7 @@ import { createConsulApp } from '../http/app.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import { parseTokens } from '../http/tokens.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createStores } from '../../shared/client/stores.ts';
-import { Leasehold } from '../../shared/client/leasehold.ts';
 import { Remote } from '../remote/remote.ts';
-import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { parseConsulEnv } from './env.ts';
 import { CONSUL_ENV } from './env-names.ts';
@@ -26,12 +23,9 @@ function createConsulHandler(): Handler {
   const { table, endpoint, node, maxWaitMs, maxClockSkewMs, tokens } = parseConsulEnv();
   const runtime = systemRuntime;
   const connection = connectDynamo({ endpoint }, runtime, undefined, { gathers: true });
-  const leasehold = new Leasehold({ ...connection, runtime }, { table, maxClockSkew: maxClockSkewMs }, connection);
-  const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
-  const remote = new Remote({ ...stores, ...connection, runtime }, maxClockSkewMs);
+  const remote = Remote.over({ ...connection, runtime }, { table, maxClockSkewMs });
   const logger = new Logger({ serviceName: METRICS_SERVICE });
   const app = createConsulApp({
-    leasehold,
     remote,
     runtime,
     settings: { ...DEFAULT_SETTINGS, node, maxWaitMs, maxClockSkewMs },

@@ -1,13 +1,8 @@
 /** A key as a transaction would leave it: the row as read, and the result of the operations so far. */
-import type { Content, Entry, HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import type { HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import type { KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
-
-/** An entry and who holds it, as the transaction will leave it. */
-export interface DraftEntry extends Entry {
-  readonly key: string;
-  readonly modifyIndex: number;
-  readonly session: string | undefined;
-}
+import type { KeyContent, KeyEntry } from './entry.ts';
+import { contentOf, keptIn } from './entry.ts';
 
 export class Draft {
   readonly key: string;
@@ -15,9 +10,12 @@ export class Draft {
   /** Every write of the transaction raises the key's index to this value. */
   readonly #nextIndex: number;
   readonly #now: number;
-  #entry: DraftEntry | undefined;
+  #entry: KeyEntry | undefined;
+  /** Of the entry, as it was read. */
+  #tenures = 0;
   #isChanged = false;
 
+  /** @throws CorruptItemError */
   constructor(key: string, observed: LockRecord | undefined, now: number) {
     this.key = key;
     this.observed = observed;
@@ -26,11 +24,12 @@ export class Draft {
     if (observed?.entry !== undefined) {
       const { modifyIndex, entry } = observed;
       const session = observed.state === 'held' ? observed.session : undefined;
-      this.#entry = { key, ...entry, modifyIndex, session };
+      this.#entry = { key, ...keptIn(key, entry), createIndex: entry.createdAt, modifyIndex, session };
+      this.#tenures = this.#entry.lockIndex;
     }
   }
 
-  get entry(): DraftEntry | undefined {
+  get entry(): KeyEntry | undefined {
     return this.#entry;
   }
 
@@ -47,21 +46,21 @@ export class Draft {
    * Sets this content and its holder; without a session, the key has no holder.
    * The indexes are those of one write to the row as it was read, whatever earlier operations did to the draft.
    */
-  become(content: Content, session: string | undefined): DraftEntry[] {
+  become({ bytes, flags }: KeyContent, session: string | undefined): KeyEntry[] {
     this.#isChanged = true;
-    const { createIndex = this.#now, lockIndex = 0 } = this.observed?.entry ?? {};
     this.#entry = {
       key: this.key,
       session,
-      createIndex,
+      createIndex: this.observed?.entry?.createdAt ?? this.#now,
       modifyIndex: this.#nextIndex,
-      ...content,
-      lockIndex: session !== undefined && this.#isAnothers(session) ? lockIndex + 1 : lockIndex,
+      bytes,
+      flags,
+      lockIndex: session !== undefined && this.#isAnothers(session) ? this.#tenures + 1 : this.#tenures,
     };
     return [this.#entry];
   }
 
-  remove(): DraftEntry[] {
+  remove(): KeyEntry[] {
     this.#isChanged ||= this.#entry !== undefined;
     this.#entry = undefined;
     return [];
@@ -78,8 +77,8 @@ export class Draft {
     const { key, observed } = this;
     if (!this.#isChanged) return undefined;
     if (this.#entry === undefined) return observed?.entry === undefined ? undefined : { kind: 'remove', observed };
-    const { value = '', encoding, flags, session } = this.#entry;
-    const content = { value, encoding, flags };
+    const { session } = this.#entry;
+    const content = contentOf(this.#entry);
     if (session !== undefined && this.#isAnothers(session))
       return { kind: 'take', observed: { key, record: observed, isFresh: false }, session, content };
     if (session === undefined && observed?.state === 'held') return { kind: 'leave', observed, content };

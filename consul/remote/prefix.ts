@@ -9,22 +9,31 @@
  * only its own key.
  * On AWS, a key is listed a moment after its creation; `awaitListed` waits for that, two seconds at most.
  */
+import { CorruptItemError } from '../../shared/core/errors.ts';
 import { sha256 } from '../../shared/core/runtime/sha256.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
-import type { LockInfo, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import type { LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import { validKey } from '../../shared/coordination/lock/lock-record.ts';
+import type { KeyEntry } from './entry.ts';
+import { entryOf } from './entry.ts';
 import type { LockReader, LockSnapshot } from '../../shared/coordination/lock/lock-reader.ts';
 import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 
 export interface PrefixView {
   /** In order of key. */
-  readonly entries: readonly LockInfo[];
+  readonly entries: readonly KeyEntry[];
   /** Names this content: another one means that an entry was created, written, deleted, acquired or freed. */
   readonly fingerprint: string;
   /** Why rows are not among the entries: they do not decode. A caller that must have all entries fails with the first. */
   readonly unread: readonly unknown[];
   /** Errors of holders' sessions that do not decode: their keys are shown as held. */
   readonly unjudged: readonly unknown[];
+}
+
+/** A short read. `isBound`: a session that holds one of the keys is bound to health checks. */
+export interface Glance {
+  readonly fingerprint: string;
+  readonly isBound: boolean;
 }
 
 interface Reading {
@@ -87,10 +96,11 @@ export class PrefixReader {
    * Half the price, and possibly a moment old: good enough to notice that something may have changed.
    * @param options.withSessions whether to read the holders' sessions: one that has ended frees its keys without touching their rows
    */
-  async glance(prefix: string, { withSessions }: { readonly withSessions: boolean }): Promise<string> {
+  async glance(prefix: string, { withSessions }: { readonly withSessions: boolean }): Promise<Glance> {
     const rows = await this.#ports.locks.getMany(await this.#keys(prefix), { consistent: false, onDamaged: ignore });
-    const sightings = withSessions ? await this.#judge(rows, ignore) : [...rows.values()].map((lock) => ({ lock }));
-    return fingerprintOf(sightings.map(({ lock }) => JSON.stringify([lock?.key, lock?.nonce])));
+    if (!withSessions) return { fingerprint: glanceOf([...rows.values()]), isBound: false };
+    const { sightings, isBound } = await this.#judge(rows, ignore);
+    return { fingerprint: glanceOf(sightings.map(({ lock }) => lock)), isBound };
   }
 
   /** Waits until a key that was just created is listed, so that whatever its writer does next is not seen without it. */
@@ -111,10 +121,19 @@ export class PrefixReader {
     return keys;
   }
 
-  async #viewOf(rows: ReadonlyMap<string, LockRecord>, unread: readonly unknown[]): Promise<PrefixView> {
+  async #viewOf(rows: ReadonlyMap<string, LockRecord>, unread: unknown[]): Promise<PrefixView> {
     const unjudged: unknown[] = [];
-    const sightings = await this.#judge(rows, (error) => void unjudged.push(error));
-    const entries = sightings.map((seen) => this.#reader.infoOf(seen)).filter((info) => info !== undefined);
+    const { sightings } = await this.#judge(rows, (error) => void unjudged.push(error));
+    const entries = sightings.flatMap((seen) => {
+      const info = this.#reader.infoOf(seen);
+      try {
+        return info === undefined ? [] : [entryOf(info)];
+      } catch (error) {
+        if (!(error instanceof CorruptItemError)) throw error;
+        unread.push(error);
+        return [];
+      }
+    });
     entries.sort((one, other) => (one.key < other.key ? -1 : 1));
     return { entries, fingerprint: fingerprintOfEntries(entries), unread, unjudged };
   }
@@ -123,7 +142,7 @@ export class PrefixReader {
   async #judge(
     rows: ReadonlyMap<string, LockRecord>,
     onDamaged: (error: unknown) => void,
-  ): Promise<readonly LockSnapshot[]> {
+  ): Promise<{ readonly sightings: readonly LockSnapshot[]; readonly isBound: boolean }> {
     const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
     const damaged = new Set<string>();
     const onDamagedSession = (id: string, error: unknown): void => {
@@ -134,21 +153,26 @@ export class PrefixReader {
     const sightings: LockSnapshot[] = [];
     for (const row of rows.values())
       sightings.push(await this.#reader.judgeListed(row, { records, damaged }, onDamaged));
-    return sightings;
+    const isBound = [...records.values()].some((session) => session.consul !== undefined);
+    return { sightings, isBound };
   }
 }
 
 /** The fingerprint of a view, or of some of its entries. */
-export function fingerprintOfEntries(entries: readonly LockInfo[]): string {
+export function fingerprintOfEntries(entries: readonly KeyEntry[]): string {
   return fingerprintOf(
-    entries.map(({ key, modifyIndex, createIndex, holder }) =>
-      JSON.stringify([key, createIndex, modifyIndex, holder?.session]),
+    entries.map(({ key, modifyIndex, createIndex, session }) =>
+      JSON.stringify([key, createIndex, modifyIndex, session]),
     ),
   );
 }
 
 function ignore(): void {
   // Damage is not reported here, because the preceding read has reported it.
+}
+
+function glanceOf(locks: readonly (LockRecord | undefined)[]): string {
+  return fingerprintOf(locks.map((lock) => JSON.stringify([lock?.key, lock?.nonce])));
 }
 
 function fingerprintOf(lines: readonly string[]): string {

@@ -2,7 +2,8 @@
  * Reads all keys below a prefix, and waits for a change.
  *
  * Waiting is one poll per prefix and process, shared by all that wait for it.
- * Each poll is a short read: half a read unit for the listing and for each row, and every third time as much for sessions.
+ * Each poll is a short read: half a read unit for the listing and for each row, and every third time as much for sessions; every time
+ * for sessions that are bound to health checks.
  * Only if a short read differs from the one before, the prefix is read completely, and its waiters are notified.
  */
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
@@ -22,6 +23,7 @@ const SESSIONS_EVERY = 3;
 interface Seen {
   looks: number;
   lastGlance: string | undefined;
+  isBound: boolean;
 }
 
 export class Prefixes {
@@ -32,7 +34,7 @@ export class Prefixes {
     const { clock, random } = ports.runtime;
     this.#reader = new PrefixReader(ports, new LockReader(ports, maxClockSkewMs));
     this.#poll = new SharedPoll<PrefixView, Seen>(clock, {
-      begin: () => ({ looks: 0, lastGlance: undefined }),
+      begin: () => ({ looks: 0, lastGlance: undefined, isBound: false }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
       look: oneByOne((due) => this.#look(due)),
     });
@@ -70,11 +72,12 @@ export class Prefixes {
 
   /** Undefined where nothing has changed. */
   async #look({ key: prefix, memory, isNudged, hasNewcomer }: Due<Seen>): Promise<PrefixView | undefined> {
-    const withSessions = memory.looks++ % SESSIONS_EVERY === 0;
+    const withSessions = memory.looks++ % SESSIONS_EVERY === 0 || memory.isBound;
     const glance = isNudged ? undefined : await this.#reader.glance(prefix, { withSessions });
-    if (!isNudged && glance === memory.lastGlance && !hasNewcomer) return undefined;
+    if (withSessions) memory.isBound = glance?.isBound ?? true;
+    if (!isNudged && glance?.fingerprint === memory.lastGlance && !hasNewcomer) return undefined;
     const view = await this.#reader.read(prefix);
-    memory.lastGlance = glance;
+    memory.lastGlance = glance?.fingerprint;
     return view;
   }
 }

@@ -15,16 +15,20 @@
  * Does not guarantee
  *   - A single holder: every caller that knows the id renews it.
  */
+import { boundTo, checksOf } from '../health/bound-checks.ts';
 import { ensureClockWithin } from '../../shared/core/lease/skew.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { SessionPorts } from '../../shared/session/session-contender.ts';
 import { ensureSoundClock, ensureSoundlyOpened } from '../../shared/session/open.ts';
 import { settleSession } from '../../shared/session/session-contender.ts';
+import { allOf } from '../../shared/core/runtime/all-of.ts';
+import { judgeSession } from '../../shared/session/session-record.ts';
 import type { LiveSession, SessionRecord } from '../../shared/session/session-record.ts';
 import type { NewSession } from '../../shared/session/session-store.ts';
 
 /** The name may be empty. */
 interface RemoteSessionSettings extends Pick<NewSession, 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour'> {
+  /** Checks of its node that it is bound to. */
   readonly checks: readonly string[];
 }
 
@@ -50,13 +54,19 @@ export class RemoteSessions {
    * One write unit per KB. The caller has checked the settings.
    * @throws ClockSkewError when our clock, by which it expires, is proven wrong by more than half of the bound
    */
-  async create(settings: RemoteSessionSettings): Promise<LiveSession> {
+  async create({ checks, ...settings }: RemoteSessionSettings): Promise<LiveSession> {
     const { sessions: store, runtime, gauge } = this.#ports;
     const bound = { maxClockSkewMs: this.#maxClockSkewMs };
     for (;;) {
       const id = runtime.ids.unique();
       await ensureSoundClock(id, { store, gauge }, bound);
-      const outcome = await store.create({ ...settings, id, remote: true, ...stampOf(runtime) });
+      const outcome = await store.create({
+        ...settings,
+        id,
+        remote: true,
+        consul: boundTo(checks),
+        ...stampOf(runtime),
+      });
       if (outcome.kind !== 'applied') continue;
       await ensureSoundlyOpened(id, { store, runtime, gauge }, bound);
       return outcome.row;
@@ -76,8 +86,9 @@ export class RemoteSessions {
     const outcome = await store.renewRemote({ id, expiredBefore: stamp.now - maxClockSkewMs, ...stamp });
     // The session stays as written, because it may hold keys, and another gateway may still renew it.
     ensureClockWithin(gauge, maxClockSkewMs, RENEWING_NONE);
-    if (outcome.kind === 'applied' && outcome.row.checks.length === 0) return { kind: 'renewed', session: outcome.row };
-    const session = await this.#liveOf(outcome.kind === 'applied' ? outcome.row : outcome.current);
+    if (outcome.kind === 'applied' && checksOf(outcome.row).length === 0)
+      return { kind: 'renewed', session: outcome.row };
+    const session = await this.liveOf(outcome.kind === 'applied' ? outcome.row : outcome.current);
     if (session === undefined) return { kind: 'gone' };
     // Refused and live: it has no TTL, or was renewed later than this.
     return session.remote === true ? { kind: 'renewed', session } : { kind: 'notRemote' };
@@ -85,10 +96,21 @@ export class RemoteSessions {
 
   /** The session if it is live, strongly consistent; ends it if it has expired, or if one of its checks has failed. */
   async live(id: string): Promise<LiveSession | undefined> {
-    return this.#liveOf(await this.#ports.sessions.get(id));
+    return this.liveOf(await this.#ports.sessions.get(id));
   }
 
-  async #liveOf(session: SessionRecord | undefined): Promise<LiveSession | undefined> {
+  /** Of sessions as they were just read, those that are live; a session with a failed check ends. Expired ones stay for their contenders. */
+  async liveAmong(sessions: readonly SessionRecord[]): Promise<readonly LiveSession[]> {
+    const now = this.#ports.runtime.clock.now();
+    const live = sessions.filter(
+      (session): session is LiveSession => judgeSession(session, now, this.#maxClockSkewMs).kind === 'live',
+    );
+    const ended = await allOf(live.map((session) => this.#ports.endLive?.(session)));
+    return live.filter((_, at) => ended[at] === undefined || ended[at].status === 'live');
+  }
+
+  /** As `live`, of a session as it was just read. */
+  async liveOf(session: SessionRecord | undefined): Promise<LiveSession | undefined> {
     if (session?.status !== 'live') return undefined;
     const standing = await settleSession(session, this.#ports, this.#maxClockSkewMs);
     return standing.kind === 'live' ? session : undefined;

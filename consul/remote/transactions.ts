@@ -5,10 +5,14 @@
  * If all are allowed, one transaction writes the result, on the condition that every row is still as it was read.
  * The effect is as if all happened at one moment. Operations that change nothing depend on two consecutive reads that agree.
  *
+ * One operation on one key is one write: a transaction costs twice as much. The session that acquires is then read once more after the
+ * write: it was live when it got the key, because an ended session never comes back. One read suffices where nothing changes.
+ *
  * A row below a prefix that does not decode is not listed, and no transaction deletes the prefix without it.
  *
  * We look up the keys of a prefix first. A key that is created under it in the meantime is not part of the transaction.
  */
+import { ensureUnwritten } from '../../shared/core/lease/outcome.ts';
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
@@ -18,9 +22,10 @@ import { RemoteSessions } from './sessions.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { closingOf } from '../../shared/session/session-record.ts';
 import { Draft } from './draft.ts';
-import type { DraftEntry } from './draft.ts';
-import type { Content, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
-import { isStored, opensAt } from '../../shared/coordination/lock/lock-record.ts';
+import type { KeyContent, KeyEntry } from './entry.ts';
+import { isStored } from './entry.ts';
+import type { LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import { opensAt } from '../../shared/coordination/lock/lock-record.ts';
 import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
@@ -29,10 +34,15 @@ import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 import type { EndedTenures, KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
 
 export type KeyOperation =
-  | { readonly verb: 'set'; readonly key: string; readonly content: Content }
+  | { readonly verb: 'set'; readonly key: string; readonly content: KeyContent }
   /** `index` 0: only if there is no entry. */
-  | { readonly verb: 'setIf'; readonly key: string; readonly content: Content; readonly index: number }
-  | { readonly verb: 'acquire' | 'release'; readonly key: string; readonly content: Content; readonly session: string }
+  | { readonly verb: 'setIf'; readonly key: string; readonly content: KeyContent; readonly index: number }
+  | {
+      readonly verb: 'acquire' | 'release';
+      readonly key: string;
+      readonly content: KeyContent;
+      readonly session: string;
+    }
   | { readonly verb: 'get' | 'find' | 'delete' | 'checkAbsent'; readonly key: string }
   | { readonly verb: 'deleteIf' | 'checkIndex'; readonly key: string; readonly index: number }
   | { readonly verb: 'checkSession'; readonly key: string; readonly session: string }
@@ -56,7 +66,7 @@ type TransactionOutcome =
   /** The result of each operation, in order; deletions have none. */
   | {
       readonly kind: 'done';
-      readonly results: readonly (readonly DraftEntry[])[];
+      readonly results: readonly (readonly KeyEntry[])[];
       /** Keys. */
       readonly written: readonly string[];
       /** Why rows below its prefixes could not be read, or judged: these entries are not listed, or as held. */
@@ -86,7 +96,9 @@ export class KeyTransactions {
 
   /** The keys and contents have been validated. */
   async run(operations: readonly KeyOperation[]): Promise<TransactionOutcome> {
+    const isAlone = operations.length === 1 && operations.every((operation) => 'key' in operation);
     let lastReading: string | undefined;
+    let mayBeReleased = false;
     return retryContended(
       'a key of the transaction',
       this.#ports.runtime,
@@ -94,22 +106,25 @@ export class KeyTransactions {
         const stamp = stampOf(this.#ports.runtime);
         const holders = new Map<string, SessionRecord>();
         const damaged: unknown[] = [];
-        const drafts = await this.#draftsOf(operations, { holders, damaged }, stamp);
-        const live = await this.#liveOf(operations);
+        const { drafts, live } = await this.#read(operations, { holders, damaged }, stamp);
         const trial = new Trial(drafts, { live, holders }, stamp.now - this.#maxClockSkewMs);
         // Like Consul, we check the lock-delay before trying anything, and report only that.
         const delayed = operations.flatMap((operation, at) => trial.delay(operation, at));
         if (delayed.length > 0) return { kind: 'refused', failures: delayed };
         const failures = operations.flatMap((operation, at) => trial.try(operation, at));
+        // Refused after a lost response: this tenure is over, and that attempt may have ended it.
+        if (mayBeReleased && failures.length > 0)
+          return { kind: 'done', results: [[]], written: keysOf(drafts), damaged };
         if (failures.length > 0) return { kind: 'refused', failures };
         const moment = { now: stamp.now, maxClockSkewMs: this.#maxClockSkewMs };
         const ended = endedTenures(drafts, holders, moment);
         const used = drafts.size + new Set([...live, ...ended.keys()]).size;
         if (used > KEYS_LIMIT) return { kind: 'tooMany', keys: used };
         const writes = [...drafts.values()].map((draft) => draft.write()).filter((write) => write !== undefined);
+        const done = { kind: 'done', results: trial.results, written: writes.map(keyOf), damaged } as const;
         if (writes.length === 0) {
           const reading = JSON.stringify([...drafts.values()].map(({ key, observed }) => [key, observed?.nonce]));
-          if (reading === lastReading) return { kind: 'done', results: trial.results, written: [], damaged };
+          if (isAlone || reading === lastReading) return done;
           lastReading = reading;
           return contended();
         }
@@ -117,11 +132,15 @@ export class KeyTransactions {
         const conditions = {
           unchanged: unwritten.flatMap(({ observed }) => observed ?? []),
           absent: unwritten.filter(({ observed }) => observed === undefined).map(({ key }) => key),
-          live: [...live],
+          live: isAlone ? [] : [...live],
         };
-        if ((await this.#ports.locks.commit(writes, conditions, ended, stamp)) === 'applied')
-          return { kind: 'done', results: trial.results, written: writes.map(keyOf), damaged };
-        return contended();
+        const outcome = await this.#ports.locks.commit(writes, conditions, ended, stamp);
+        if (outcome.kind === 'applied') return isAlone && !(await this.#areLive(live)) ? SESSION_GONE : done;
+        const [{ kind } = { kind: 'put' }] = writes;
+        // The next round reads whether an acquire or a release was applied. A value may have been replaced since.
+        if (kind === 'put' || kind === 'remove') ensureUnwritten('a key of the transaction', outcome);
+        mayBeReleased ||= kind === 'leave' && outcome.earlierAttempt === 'unknown';
+        return contended(outcome);
       },
     );
   }
@@ -143,21 +162,33 @@ export class KeyTransactions {
     return listed;
   }
 
-  async #draftsOf(
+  /** The rows and the sessions that the operations name are read at once. `live`: the sessions that may acquire. */
+  async #read(
     operations: readonly KeyOperation[],
     { holders, damaged }: { readonly holders: Map<string, SessionRecord>; readonly damaged: unknown[] },
     stamp: Stamp,
-  ): Promise<ReadonlyMap<string, Draft>> {
+  ): Promise<{ readonly drafts: ReadonlyMap<string, Draft>; readonly live: ReadonlySet<string> }> {
     const named = new Set(operations.flatMap((operation) => ('key' in operation ? [operation.key] : [])));
     const keys = [...new Set([...named, ...(await this.#listedBy(operations, damaged))])].sort();
-    const rows = await this.#ports.locks.getMany(keys);
+    const sessions = new Set(operations.flatMap((operation) => ('session' in operation ? [operation.session] : [])));
+    // An operation that names no session fails on its own.
+    sessions.delete('');
+    const [rows, records] = await Promise.all([
+      this.#ports.locks.getMany(keys),
+      this.#ports.sessions.getMany([...sessions]),
+    ]);
+    for (const [id, record] of records) holders.set(id, record);
     const drafts = new Map<string, Draft>();
     for (const key of keys) {
       const row = rows.get(key);
       const standing = await (named.has(key) ? this.#settled(row, holders) : this.#settledListed(row, holders));
       drafts.set(key, new Draft(key, standing, stamp.now));
     }
-    return drafts;
+    const live = new Set<string>();
+    for (const operation of operations)
+      if (operation.verb === 'acquire' && (await this.#sessions.liveOf(records.get(operation.session))) !== undefined)
+        live.add(operation.session);
+    return { drafts, live };
   }
 
   /** For a key that only a prefix names: one damaged session fails no prefix, and its key is held as it stands. */
@@ -176,22 +207,16 @@ export class KeyTransactions {
   /** A row as it stands: one whose session is dead is settled first. The sessions are noted in `holders`. */
   async #settled(row: LockRecord | undefined, holders: Map<string, SessionRecord>): Promise<LockRecord | undefined> {
     if (row?.state !== 'held') return row;
-    const session = await this.#ports.sessions.get(row.session);
+    const session = holders.get(row.session) ?? (await this.#ports.sessions.get(row.session));
     if (session !== undefined) holders.set(session.id, session);
     const { lock } = await this.#reader.judge(row, session);
     // Another caller was faster, and its session has not been seen.
     return lock?.state === 'held' && lock.session !== row.session ? this.#settled(lock, holders) : lock;
   }
 
-  async #liveOf(operations: readonly KeyOperation[]): Promise<ReadonlySet<string>> {
-    const wanted = new Set(
-      operations.flatMap((operation) => (operation.verb === 'acquire' ? [operation.session] : [])),
-    );
-    // An operation that names no session fails on its own.
-    wanted.delete('');
-    const live = new Set<string>();
-    for (const id of wanted) if ((await this.#sessions.live(id)) !== undefined) live.add(id);
-    return live;
+  async #areLive(sessions: ReadonlySet<string>): Promise<boolean> {
+    for (const id of sessions) if ((await this.#sessions.live(id)) === undefined) return false;
+    return true;
   }
 }
 
@@ -213,13 +238,16 @@ function isTold(session: SessionRecord | undefined): boolean {
   return session?.status === 'live' && session.remote !== true;
 }
 
+/** Of an acquire alone. */
+const SESSION_GONE: TransactionOutcome = { kind: 'refused', failures: [{ at: 0, failure: { kind: 'sessionGone' } }] };
+
 function isShown(operation: Extract<KeyOperation, { prefix: string }>, key: string): boolean {
   return operation.verb !== 'list' || operation.shows === undefined || operation.shows(key);
 }
 
 /** Operations tried on drafts, before anything is written. */
 class Trial {
-  readonly results: (readonly DraftEntry[])[] = [];
+  readonly results: (readonly KeyEntry[])[] = [];
   readonly #drafts: ReadonlyMap<string, Draft>;
   readonly #live: ReadonlySet<string>;
   readonly #holders: ReadonlyMap<string, SessionRecord>;
@@ -251,7 +279,7 @@ class Trial {
   }
 
   /** Reads all drafts, so that entries created by earlier operations belong to the prefix as well. */
-  #tree(operation: Extract<KeyOperation, { prefix: string }>): DraftEntry[] {
+  #tree(operation: Extract<KeyOperation, { prefix: string }>): KeyEntry[] {
     const below = [...this.#drafts.values()].filter(({ key }) => key.startsWith(operation.prefix));
     if (operation.verb === 'list')
       return below.filter(({ key }) => isShown(operation, key)).flatMap((draft) => draft.entry ?? []);
@@ -259,7 +287,7 @@ class Trial {
     return [];
   }
 
-  #one(operation: Extract<KeyOperation, { key: string }>, draft: Draft): DraftEntry[] | OperationFailure {
+  #one(operation: Extract<KeyOperation, { key: string }>, draft: Draft): KeyEntry[] | OperationFailure {
     const { entry } = draft;
     switch (operation.verb) {
       case 'set':
@@ -294,15 +322,15 @@ class Trial {
     }
   }
 
-  #store(draft: Draft, content: Content): DraftEntry[] {
+  #store(draft: Draft, content: KeyContent): KeyEntry[] {
     const { entry, session } = draft;
     return entry !== undefined && isStored(content, entry) ? [entry] : draft.become(content, session);
   }
 
   #acquire(
     draft: Draft,
-    { session, content }: Extract<KeyOperation, { session: string; content: Content }>,
-  ): DraftEntry[] | OperationFailure {
+    { session, content }: Extract<KeyOperation, { session: string; content: KeyContent }>,
+  ): KeyEntry[] | OperationFailure {
     if (!this.#live.has(session)) return { kind: 'sessionGone' };
     if (draft.session === session) return this.#store(draft, content);
     if (draft.session !== undefined) return { kind: 'held' };
@@ -316,6 +344,10 @@ class Trial {
     if (draft === undefined) throw new Error(`key ${key} of a transaction was not read`);
     return draft;
   }
+}
+
+function keysOf(drafts: ReadonlyMap<string, Draft>): readonly string[] {
+  return [...drafts.keys()];
 }
 
 function keyOf(write: KeyWrite): string {

@@ -12,7 +12,8 @@ import type { UrlEvent } from '../lambda/function-url.ts';
 import { ConsulGateway, addConsul } from '../infra/consul-gateway.ts';
 import { LeaseholdStack } from '../../infra/stack.ts';
 import { CoordinationTable } from '../../infra/table.ts';
-import { checkKey, lockKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { checkKey } from '../health/row/check-statements.ts';
+import { lockKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import type { PolicyGate } from '../../test/infra/policy-gate.ts';
@@ -77,7 +78,7 @@ describe('the deployed Consul gateway', () => {
 
   test.each([
     ['session', sessionKey('018f').pk, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'ConditionCheckItem']],
-    ['check', checkKey('host', 'disk').pk, ['GetItem', 'BatchGetItem', 'UpdateItem']],
+    ['check', checkKey({ node: 'host', id: 'disk' }).pk, ['GetItem', 'BatchGetItem', 'UpdateItem']],
     ['lock', lockKey('a#b').pk, ['GetItem', 'BatchGetItem', 'UpdateItem', 'ConditionCheckItem']],
     ['semaphore', semaphoreKey('s').pk, []],
     ['task', taskKey('media', '1').pk, []],

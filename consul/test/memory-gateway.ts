@@ -26,7 +26,7 @@ export interface MemoryGateway {
 export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway {
   const world = simulatedWorld();
   const process = world.start();
-  const { leasehold, runtime } = process;
+  const { runtime } = process;
   let requests = 0;
   const attempt = process.driver.attempt.bind(process.driver);
   process.driver.attempt = (...asked) => {
@@ -35,7 +35,6 @@ export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway
   };
   const failures: unknown[] = [];
   const app = createConsulApp({
-    leasehold,
     remote: remoteOf(process),
     runtime,
     tokens,

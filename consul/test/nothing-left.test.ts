@@ -6,7 +6,6 @@ import type { Exchange } from '../http/exchange.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import { Polls, snapshotOf } from '../http/polls.ts';
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
-import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Remote } from '../remote/remote.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { CountingClock, ManualClock } from '../../test/support/manual-clock.ts';
@@ -36,8 +35,7 @@ describe('deleting a prefix', () => {
     };
     const failures: unknown[] = [];
     const app = createConsulApp({
-      leasehold: { locks } as unknown as Leasehold,
-      remote: { prefixes } as unknown as Remote,
+      remote: { prefixes, locks } as unknown as Remote,
       runtime: systemRuntime,
       tokens: undefined,
       settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },

@@ -8,10 +8,8 @@ import type { TokenRules } from '../http/tokens.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
-import { createStores } from '../../shared/client/stores.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import { Remote } from '../remote/remote.ts';
-import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { CommandSettings, RunningCommand } from '../../test/support/command.ts';
 import { startCommand } from '../../test/support/command.ts';
@@ -69,12 +67,10 @@ export class GatewayTable {
       { table, maxClockSkew: maxClockSkewMs },
       connection,
     );
-    const stores = createStores(connection.sender, { table, shards: DEFAULT_SHARDS });
-    const remote = new Remote({ ...stores, ...connection, runtime: systemRuntime }, maxClockSkewMs);
+    const remote = Remote.over({ ...connection, runtime: systemRuntime }, { table, maxClockSkewMs });
     const { host = '127.0.0.1', ...others } = settings;
     const failures: unknown[] = [];
     const running = await startGateway({
-      leasehold,
       remote,
       runtime: systemRuntime,
       tokens,

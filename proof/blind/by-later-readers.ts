@@ -3,15 +3,6 @@ import type { BlindBug } from './bug.ts';
 
 export const BY_LATER_READERS: readonly BlindBug[] = [
   {
-    id: 'N31',
-    what: 'A node that is deregistered ends the sessions of only one of its checks.',
-    file: 'shared/session/health-client.ts',
-    from: '      ids.push(record.id);',
-    to: '      ids.splice(0, 1, record.id);',
-    test: 'test/unit/session/health.test.ts',
-    title: 'deregisters a check or a node once',
-  },
-  {
     id: 'N32',
     what: 'One lock of several that cannot be released keeps the others held.',
     file: 'shared/coordination/lock/held-locks.ts',

@@ -3,8 +3,6 @@ import { ConfigurationError, StoreUnavailableError } from '../../shared/core/err
 import * as keys from '../../shared/dynamo/engine/keys.ts';
 import type { LockClaim } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
-import type { CheckStore } from '../../shared/session/check-store.ts';
-import type { CheckKey } from '../../shared/session/health.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
@@ -50,16 +48,6 @@ export const observeSessions = recording<SessionStore>({
   expire: ({ observed, nonce }) => ({ verb: 'session.expire', row: sessionRow(observed.id), nonce }),
   invalidate: ({ id, nonce }) => ({ verb: 'session.invalidate', row: sessionRow(id), nonce }),
 });
-
-export const observeChecks = recording<CheckStore>({
-  register: (_observed, check, stamp) => ofCheck('check.register', check, stamp),
-  report: (observed, _report, stamp) => ofCheck('check.report', observed, stamp),
-  deregister: (observed, stamp) => ofCheck('check.deregister', observed, stamp),
-});
-
-function ofCheck(verb: string, { node, id }: CheckKey, { nonce }: Stamp): Call {
-  return { verb, row: keys.checkKey(node, id).pk, nonce };
-}
 
 const observeWrites = recording<TaskStore>({
   enqueue: (task, stamp) => ofTask('task.enqueue', task, stamp),

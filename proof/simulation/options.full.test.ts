@@ -52,12 +52,10 @@ const OPTIONS = {
     behavior: session('behaviour'),
     name: session('name'),
     node: session('node'),
-    checks: 'placements have them: a world has no node that fails',
     events: 'no statement depends on them',
   } satisfies Options<keyof SessionSettings>,
   lock: {
     value: { row: 'lock.value' },
-    flags: 'a number beside the value',
     reentrant: 'no statement depends on it: the lock of this session is shared in its process',
     listed: 'test/conformance/lock-listing.test.ts has both',
   } satisfies Options<keyof LockOptions>,

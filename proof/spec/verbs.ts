@@ -80,7 +80,6 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...M
 /** Rows whose statements the specification leaves out, and omitted verbs of its own rows. Reads have no effect. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   'audit.': 'a record for people',
-  'check.': 'health checks end sessions by force, which session.invalidate is',
   'epoch.': 'only on a table at rest: it lifts counters without a holder',
   'failure.': 'past failures are rows beside the protocol',
   'key.recount': "an operator's repair of a count that no write of the models makes wrong",

@@ -37,8 +37,6 @@ import { systemRuntime } from '../core/runtime/runtime.ts';
 import { SemaphoreClient } from '../coordination/semaphore/semaphore-client.ts';
 import { Session } from './session.ts';
 import { SessionClient } from '../session/session-client.ts';
-import { HealthClient } from '../session/health-client.ts';
-import { firstFailure } from '../session/health.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { SessionBehavior } from '../session/session-record.ts';
@@ -83,8 +81,6 @@ export interface SessionSettings {
   readonly name?: string | undefined;
   /** Name of the machine. Default: the host name. */
   readonly node?: string | undefined;
-  /** Health checks of that node: when one of them fails, the session ends. */
-  readonly checks?: readonly string[] | undefined;
   readonly events?: SessionEvents | undefined;
 }
 
@@ -118,7 +114,7 @@ export const LEASEHOLD_OPTIONS = [
   'clientConfig',
 ] as const;
 
-const SESSION_SETTINGS = ['ttl', 'heartbeat', 'lockDelay', 'behavior', 'name', 'node', 'checks', 'events'] as const;
+const SESSION_SETTINGS = ['ttl', 'heartbeat', 'lockDelay', 'behavior', 'name', 'node', 'events'] as const;
 
 const DEFAULT_SESSION_NAME = 'leasehold';
 
@@ -162,8 +158,6 @@ export class Leasehold implements Disposable {
   readonly semaphores: SemaphoreClient;
   /** Sessions of any process: get, list, destroy, wait for their end. */
   readonly sessions: SessionClient;
-  /** Nodes and health checks that sessions may be bound to. */
-  readonly health: HealthClient;
 
   readonly #foundation: LeaseholdFoundation;
   readonly #connection: DynamoConnection | undefined;
@@ -196,32 +190,24 @@ export class Leasehold implements Disposable {
       { maxClockSkewMs: this.#maxClockSkewMs },
     );
     this.sessions = new SessionClient(ports, this.#maxClockSkewMs);
-    this.health = new HealthClient({ ...ports, sessionClient: this.sessions });
   }
 
   /**
    * Opens a session and keeps it alive until it is ended or lost.
-   * @throws ConfigurationError when a setting is out of its range, two settings conflict, or a check has already failed
+   * @throws ConfigurationError when a setting is out of its range, or two settings conflict
    * @throws StoreUnavailableError when the store did not confirm it in time
    * @throws ClockSkewError when this machine's clock is proven wrong by more than half of the bound
    */
   async session(settings: SessionSettings = {}): Promise<Session> {
     const { sessions: store } = this.#stores;
     const { runtime } = this.#foundation;
-    const { behavior: behaviour = 'release', checks = [] } = validOptions(
-      'the settings of a session',
-      settings,
-      SESSION_SETTINGS,
-    );
+    const { behavior: behaviour = 'release' } = validOptions('the settings of a session', settings, SESSION_SETTINGS);
     const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
     const node = validName('node', settings.node ?? hostname());
     if (!['release', 'delete'].includes(behaviour))
       throw new ConfigurationError(`behavior = ${shown(behaviour)}: must be 'release' or 'delete'`);
     const timing = this.#timingOf(settings);
-    if (!Array.isArray(checks))
-      throw new ConfigurationError(`checks = ${shown(checks)}: must be a list of ids of health checks`);
-    if (checks.length > 0) await this.#ensureHealthy({ node, checks });
-    const options = { name, node, behaviour, timing, checks };
+    const options = { name, node, behaviour, timing };
     const holder = await SessionHolder.create(options, {
       store,
       runtime,
@@ -297,13 +283,5 @@ export class Leasehold implements Disposable {
       lockDelayMs: givenMs('lockDelay', lockDelay),
       maxClockSkewMs: this.#maxClockSkewMs,
     });
-  }
-
-  async #ensureHealthy(session: { readonly node: string; readonly checks: readonly string[] }): Promise<void> {
-    for (const id of session.checks) validName('check id', id);
-    const checks = await this.#stores.sessions.getChecks(session.node, session.checks);
-    const failure = firstFailure(session, checks, this.#foundation.runtime.clock.now(), this.#maxClockSkewMs);
-    if (failure !== undefined)
-      throw new ConfigurationError(`${failure}: a session that is bound to it would end at once`);
   }
 }

@@ -1,10 +1,8 @@
 /** All stores over one table, wired once. */
 import type { LockStore } from '../coordination/lock/lock-store.ts';
 import type { RateLimitStore } from '../coordination/ratelimit/ratelimit-store.ts';
-import type { CheckStore } from '../session/check-store.ts';
 import type { TaskOperatorStore } from '../tasks/task/task-operator-store.ts';
 import type { WaitGroupStore } from '../coordination/waitgroup/waitgroup-store.ts';
-import { createCheckStore } from '../session/row/dynamo-check-store.ts';
 import type { Sender } from '../dynamo/engine/send.ts';
 import { createLockStore } from '../coordination/lock/row/dynamo-lock-store.ts';
 import { createRateLimitStore } from '../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
@@ -19,7 +17,6 @@ export interface Stores extends TaskStores {
   readonly locks: LockStore;
   readonly groups: WaitGroupStore;
   readonly buckets: RateLimitStore;
-  readonly checks: CheckStore;
 }
 
 export function createStores(sender: Sender, options: TaskStoreOptions): Stores {
@@ -30,6 +27,5 @@ export function createStores(sender: Sender, options: TaskStoreOptions): Stores 
     locks: createLockStore(sender, table),
     groups: createWaitGroupStore(sender, table),
     buckets: createRateLimitStore(sender, table),
-    checks: createCheckStore(sender, table),
   };
 }

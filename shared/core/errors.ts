@@ -39,7 +39,7 @@ abstract class LeaseholdError extends Error {
 export type LossReason =
   | 'expired' // the trust window closed before a renewal was confirmed
   | 'superseded' // another session holds the key, with a larger counter
-  | 'invalidated' // the session was ended by someone else: expired for a contender, destroyed, or a failed check
+  | 'invalidated' // the session was ended by someone else: expired for a contender, or destroyed
   | 'released' // the right was given back by the holder itself
   | 'missing'; // the row is gone
 

@@ -7,7 +7,6 @@
  *   - No heartbeat runs (frozen, starved): `remainingTrustMs` runs out by the clocks, and it is checked before every
  *     write. `event-loop-lag.ts` distinguishes a late heartbeat from a store that did not respond.
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
- *   - A health check of the session fails: the next heartbeat sees it, and the session ends itself.
  *   - An operator revokes one lock, permit or task: the next heartbeat reports it, and the session continues.
  *   - The session has no TTL: it cannot expire. Heartbeats read the row instead, to see what other processes did to it.
  *   - A renewal that removes revocations from the row gets no response: they are not missed, because a renewal removes
@@ -24,7 +23,6 @@ import type { SessionTiming } from '../core/lease/timing.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
 import { notifyObserver } from '../core/runtime/notify-observer.ts';
-import { firstFailure } from './health.ts';
 import { EventLoopLag } from './event-loop-lag.ts';
 import type { OpeningPorts, SessionOptions } from './open.ts';
 import { openSession } from './open.ts';
@@ -222,7 +220,6 @@ export class SessionHolder implements AsyncDisposable {
           return;
         }
         this.#learnFrom(current);
-        await this.#noticeFailedCheck();
         if (current.revoked.length > 0) await this.#renewOnce(null);
       } catch (error) {
         // A failed read does not mean that the session ended.
@@ -265,7 +262,6 @@ export class SessionHolder implements AsyncDisposable {
       waitMs = this.timing.heartbeatMs - (this.#runtime.clock.monotonic() - this.#trust.opened.monotonicMs);
       if (waitMs > this.timing.heartbeatMs / 8) continue;
       const renewed = await this.#renewOnce(ttlMs);
-      if (renewed) await this.#noticeFailedCheck();
       // Retry a failed renewal sooner, because the trust window is running out.
       waitMs = renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4;
     }
@@ -341,22 +337,6 @@ export class SessionHolder implements AsyncDisposable {
 
   #tell(say: (events: SessionEvents) => void): void {
     notifyObserver(this.#events, say);
-  }
-
-  /** Ends the session if one of its health checks has failed. Other processes that see the failure may end it too. */
-  async #noticeFailedCheck(): Promise<void> {
-    const { node, checks } = this.#record;
-    if (checks.length === 0) return;
-    try {
-      const found = await this.#store.getChecks(node, checks);
-      const failure = firstFailure(this.#record, found, this.#runtime.clock.now(), this.timing.maxClockSkewMs);
-      if (failure === undefined) return;
-      this.markLost(new LeaseLostError(`session ${this.id}`, 'invalidated', failure));
-      await this.#store.invalidate({ id: this.id, reason: 'check', ...stampOf(this.#runtime) });
-    } catch (error) {
-      // A failed read does not mean that a check failed. The session's TTL still protects it.
-      this.#tell((events) => events.onRenewalFailed?.(error));
-    }
   }
 
   /** Sleeps until the trust window ends, again after each renewal has moved it, and then aborts the signal. */

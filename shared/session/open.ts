@@ -21,8 +21,6 @@ export interface SessionOptions {
   readonly name: string;
   readonly node: string;
   readonly behaviour: SessionBehavior;
-  /** Checks of the node that the session is bound to. */
-  readonly checks?: readonly string[] | undefined;
 }
 
 export interface OpeningPorts {

@@ -5,8 +5,8 @@
  *   - At most one incarnation renews a session, because each renewal compares the nonce of the previous one.
  *   - A session ends in one atomic step, `live` → `invalid`, which is final. Each lease that names it can then be taken
  *     over with one conditional write. No sweep is needed.
- *   - A contender waits for the TTL plus the clock bound, by its own clock. Only the holder, an operator or a failed
- *     health check ends a session earlier.
+ *   - A contender waits for the TTL plus the clock bound, by its own clock. Only the holder or an operator ends a
+ *     session earlier.
  *
  * Does not guarantee
  *   - That the holder has stopped. It stops by its own trust window (`core/lease/trust.ts`). Its late writes are refused by
@@ -16,7 +16,7 @@
  *     ─────────▶  live  ◀───────────────────────────────────┐
  *                  │ └────────────────────────────────────────┘
  *                  │  end (its holder) · expire (any contender, past expiresAt + skew)
- *                  │  destroy (an operator) · health check failed
+ *                  │  destroy (an operator)
  *                  ▼
  *               invalid, with reason and invalidatedAt; deleted by TTL weeks later
  *
@@ -29,7 +29,10 @@ import { longestHeartbeatMs } from '../core/lease/timing.ts';
 export type SessionBehavior = 'release' | 'delete';
 
 /** Reason for the end of a session. Only `ended` is orderly, without a lock-delay. */
-export type InvalidationReason = 'ended' | 'expired' | 'destroyed' | 'check';
+export type InvalidationReason = 'ended' | 'expired' | 'destroyed';
+
+/** What a Consul gateway keeps in a row. Nothing here reads it. */
+export type Opaque = Readonly<Record<string, unknown>>;
 
 interface SessionFacts {
   readonly id: string;
@@ -47,8 +50,6 @@ interface SessionFacts {
   /** Number of accepted renewals. */
   readonly renewals: number;
   readonly nonce: string;
-  /** Health checks of its node. If one fails, the session ends. */
-  readonly checks: readonly string[];
   /**
    * Revocations of single locks, permits or tasks. The next renewal reports them to the holder, and the one after that
    * removes them.
@@ -58,6 +59,7 @@ interface SessionFacts {
    * The holder is behind a gateway and knows only the session's id. Every caller that has the id can renew it.
    */
   readonly remote?: boolean | undefined;
+  readonly consul?: Opaque | undefined;
 }
 
 export interface LiveSession extends SessionFacts {

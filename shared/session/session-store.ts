@@ -1,14 +1,12 @@
 import type { Outcome, WriteLimits } from '../core/lease/outcome.ts';
 import type { Stamp } from '../core/lease/stamp.ts';
-import type { CheckRecord } from './health.ts';
 import type { InvalidationReason, InvalidSession, LiveSession, SessionRecord } from './session-record.ts';
 
 /** The wall clock before sending. The session expires at `now` plus its TTL. */
 export interface NewSession
-  extends Pick<LiveSession, 'id' | 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote'>, Stamp {
-  /** Checks of its node that it is bound to. */
-  readonly checks?: readonly string[] | undefined;
-}
+  extends
+    Pick<LiveSession, 'id' | 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote' | 'consul'>,
+    Stamp {}
 
 export interface SessionRenewal extends Stamp {
   readonly id: string;
@@ -30,7 +28,7 @@ export interface SessionExpiry extends Stamp {
   readonly expiredBefore: number;
 }
 
-/** Ends the session, for its holder (`ended`), an operator (`destroyed`) or a failed check. */
+/** Ends the session, for its holder (`ended`) or an operator (`destroyed`). */
 export interface Invalidation extends Stamp {
   readonly id: string;
   readonly reason: Exclude<InvalidationReason, 'expired'>;
@@ -50,8 +48,6 @@ export interface HolderSessionStore {
   invalidate(invalidation: Invalidation): Promise<Outcome<InvalidSession, SessionRecord>>;
   /** Strongly consistent. */
   get(id: string): Promise<SessionRecord | undefined>;
-  /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
-  getChecks(node: string, ids: readonly string[]): Promise<ReadonlyMap<string, CheckRecord>>;
 }
 
 /** Stores sessions. Every write is conditional; see `session/row/session-statements.ts` for the guards. */

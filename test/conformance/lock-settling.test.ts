@@ -59,13 +59,13 @@ describeInEveryWorld('settling an unanswered request', (open) => {
 
     test('keeps the value, and does not make a row sweepable that got a value in the meantime', async () => {
       const orphan = await acquire(T);
-      await locks.put(key, orphan, { value: 'v', encoding: 'text', flags: 1 }, stamp(T + 1));
+      await locks.put(key, orphan, { value: 'v', consul: { any: 1 } }, stamp(T + 1));
 
       expect(await locks.disown(orphan, { notBeforeAsked: T }, stamp(T + 2))).toMatchObject({ kind: 'refused' });
       const seen = (await locks.get(key)) as HeldLock;
       expect(await locks.disown(seen, { notBeforeAsked: T }, stamp(T + 3))).toMatchObject({
         kind: 'applied',
-        row: { entry: { value: 'v', flags: 1 } },
+        row: { entry: { value: 'v', consul: { any: 1 } } },
       });
     });
   });

@@ -254,11 +254,10 @@ describeInEveryWorld('locks', (open) => {
     test('updates its value and keeps its counter', async () => {
       const lock = await acquired(mine, key, { value: 'a' });
 
-      await lock.update('b', { flags: 7 });
+      await lock.update('b');
 
       expect(await other.leasehold.locks.get(key)).toMatchObject({
         value: 'b',
-        flags: 7,
         leaseCounter: lock.leaseCounter,
       });
     });

@@ -30,8 +30,6 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   'an error message that a task keeps': ['ERROR_MESSAGE_LIMIT_CHARACTERS', 'shared/tasks/task/task.ts'],
   "attempts in a task's history, in addition to the last": ['PAST_ATTEMPTS_KEPT', 'shared/tasks/task/task.ts'],
   "a lock's value": ['VALUE_LIMIT_BYTES', 'shared/coordination/lock/lock-record.ts'],
-  "a health check's id": ['ID_LIMIT_BYTES', 'shared/session/health-client.ts'],
-  "a health check's note": ['NOTE_LIMIT_BYTES', 'shared/session/health-client.ts'],
   'attempts of a task': ['MAX_ATTEMPTS_LIMIT', 'shared/tasks/task/bounds.ts'],
   'actions of the transaction with which a task ends or waits: its own, your writes, spawned tasks': [
     'TRANSACTION_ACTIONS_LIMIT',

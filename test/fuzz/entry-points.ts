@@ -67,15 +67,9 @@ const COORDINATION: readonly EntryPoint[] = [
   point('session heartbeat', (text, { leasehold }) => opened(leasehold.session({ heartbeat: any(text) }))),
   point('session lock-delay', (text, { leasehold }) => opened(leasehold.session({ lockDelay: any(text) }))),
   point('session behaviour', (text, { leasehold }) => opened(leasehold.session({ behavior: any(text) }))),
-  point('session check', (text, { leasehold }) => opened(leasehold.session({ checks: [text] }))),
   point('session to look at', (text, { leasehold }) => leasehold.sessions.get(text)),
   point('session to destroy', (text, { leasehold }) => leasehold.sessions.destroy(text)),
   point('prefix of sessions', (text, { leasehold }) => drained(leasehold.sessions.list(text))),
-  point('node', (text, { leasehold }) => leasehold.health.registerNode(text)),
-  point('check', (text, { leasehold }) => leasehold.health.register('node', text)),
-  point('note of a check', (text, { leasehold }) => leasehold.health.register('node', 'check', { note: text })),
-  point('ttl of a check', (text, { leasehold }) => leasehold.health.register('node', 'check', { ttl: any(text) })),
-  point('node to deregister', (text, { leasehold }) => leasehold.health.deregisterNode(text)),
   point('lock key', async (text, _, session) => {
     const acquisition = await session.tryLock(text);
     if (acquisition.kind === 'acquired') await acquisition.lock.release();
@@ -84,9 +78,6 @@ const COORDINATION: readonly EntryPoint[] = [
     const acquisition = await session.tryLock('valued', { value: text });
     if (acquisition.kind === 'acquired') await acquisition.lock.release();
   }),
-  point('lock flags', (text, _, session) =>
-    session.tryLock('flagged', { value: '', flags: any(text), reentrant: true }),
-  ),
   point('several lock keys', async (text, _, session) => {
     const acquisition = await session.tryLockAll([text, `${text}2`, 'other']);
     if (acquisition.kind === 'acquired') await acquisition.locks[Symbol.asyncDispose]();

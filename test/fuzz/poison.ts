@@ -23,7 +23,7 @@ const TASK_ATTRIBUTES = [
 ];
 const SESSION_ATTRIBUTES = [
   ...['v', 'id', 'name', 'node', 'ttlMs', 'lockDelayMs', 'behaviour', 'status', 'createdAt', 'expiresAt', 'renewals'],
-  ...['reason', 'invalidatedAt', 'checks', 'revoked', 'nonce', 'ttl', 'unheardOf'],
+  ...['reason', 'invalidatedAt', 'consul', 'revoked', 'nonce', 'ttl', 'unheardOf'],
 ];
 
 /** Nearly everything that DynamoDB can hold. Text is tried both as it is and in place of JSON. */

@@ -196,11 +196,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
   test('a coordinating program uses everything that is not a task', async () => {
     const gate = await gateFor('coordinate');
     using leasehold = createLeasehold({ table, endpoint: gate.endpoint, clientConfig });
-    await leasehold.health.registerNode('host-1');
-    const check = await leasehold.health.register('host-1', 'disk');
-    await check.pass();
-
-    await using session = await leasehold.session({ ttl: '30s', node: 'host-1', checks: ['disk'] });
+    await using session = await leasehold.session({ ttl: '30s' });
     const lock = await session.lock('reports/nightly');
     await leasehold.verify(lock.sequencer);
     const several = await session.lockAll(['a', 'b']);
@@ -232,8 +228,6 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     await using third = await leasehold.session({ ttl: '30s', lockDelay: 0 });
     await third.tryLock('taken');
     await Array.fromAsync(leasehold.sessions.list());
-    await Array.fromAsync(leasehold.health.list('host-1'));
-    await leasehold.health.deregisterNode('host-1');
 
     expect(gate.refusals()).toEqual([]);
   });

@@ -17,7 +17,6 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
   batchKey,
-  checkKey,
   deadPartitionKey,
   lineKey,
   lockKey,
@@ -87,7 +86,6 @@ const ROWS: Readonly<Record<string, (id: string) => RowKey>> = {
   lock: lockKey,
   semaphore: semaphoreKey,
   'wait group': waitGroupKey,
-  check: (id) => checkKey('host-1', id),
   'rate limit': (id) => rateLimitKey('api', id),
 };
 /** Every partition of the two indexes that a program of the queue reads; and more entries than fit on a page of it. */

@@ -7,7 +7,6 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { describe, expect, test } from 'vitest';
 import {
   batchKey,
-  checkKey,
   deadPartitionKey,
   failureKey,
   lineKey,
@@ -56,7 +55,6 @@ const ROWS = {
   permits: semaphoreKey('workers/media').pk,
   'permits of other': semaphoreKey('workers/mediation').pk,
   session: sessionKey('018f').pk,
-  check: checkKey('host-1', 'disk').pk,
   lock: lockKey('reports/nightly').pk,
   ratelimit: rateLimitKey('api', 'customer-7').pk,
   semaphore: semaphoreKey('database').pk,
@@ -73,7 +71,6 @@ const ENTRIES = {
   dead: deadPartitionKey('media', 0),
   'dead of other': deadPartitionKey('mediation', 0),
   sessions: 'session#11',
-  checks: 'check',
   locks: 'lock#3',
   semaphores: 'semaphore',
 } as const;
@@ -117,7 +114,7 @@ interface Wanted {
 }
 
 const COORDINATION: readonly Row[] = [
-  ...(['session', 'check', 'lock', 'ratelimit', 'waitgroup', 'members'] as const),
+  ...(['session', 'lock', 'ratelimit', 'waitgroup', 'members'] as const),
   ...(['semaphore'] as const),
 ];
 const PERMITS: readonly Row[] = ['permits', 'permits of other'];
@@ -127,7 +124,7 @@ const OBSERVED: readonly Row[] = [
   ...[...COORDINATION, ...PERMITS],
 ];
 const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION, ...PERMITS];
-const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores'];
+const LISTINGS: readonly Entry[] = ['sessions', 'locks', 'semaphores'];
 
 const ALLOWED: Readonly<Record<string, Wanted>> = {
   dispatcher: {

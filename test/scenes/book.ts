@@ -1,7 +1,7 @@
 /** All scenes. A verb of the protocol without one is named by `test/unit/dynamo/statements.test.ts`. */
-import { HEALTH, RATE_LIMITS, SEMAPHORES, WAIT_GROUPS } from './coordination.ts';
 import { DURABLE } from './durable.ts';
 import { CHILDREN, CLAIMS, ENDS } from './ends.ts';
+import { RATE_LIMITS, SEMAPHORES, WAIT_GROUPS } from './coordination.ts';
 import { ELECTIONS, LOCKS, SESSIONS } from './locks.ts';
 import { ADDING, OPERATIONS, REPAIRS } from './operations.ts';
 import { QUEUES, SCHEDULES } from './queues.ts';
@@ -15,7 +15,6 @@ const COORDINATION: readonly Scene[] = [
   ...SEMAPHORES,
   ...WAIT_GROUPS,
   ...RATE_LIMITS,
-  ...HEALTH,
 ];
 const TASKS: readonly Scene[] = [
   ...ADDING,

@@ -1,4 +1,4 @@
-/** Semaphores, limiters, wait groups, rate limits and health checks. */
+/** Semaphores, limiters, wait groups and rate limits. */
 import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import { BY } from './locks.ts';
 import type { Party, Scene } from './scene.ts';
@@ -201,40 +201,4 @@ export const RATE_LIMITS: readonly Scene[] = [
     before: (party) => theirBucket(party).tryTake('k'),
     act: (party) => bucket(party).get('k'),
   }),
-];
-
-const check = ({ here }: Party) => here.leasehold.health.register('n1', 'disk', { ttl: '1h' });
-const bound = async (party: Party) => {
-  const given = await check(party);
-  await party.here.leasehold.session({ ttl: '2m', node: 'n1', checks: ['disk'] });
-  return given;
-};
-const registers = ({ there }: Party) => there.leasehold.health.register('n1', 'disk', { note: 'theirs' });
-
-export const HEALTH: readonly Scene[] = [
-  scene('check.register', 'register a check', {
-    act: ({ here }) => here.leasehold.health.register('n1', 'disk', { ttl: '1h', note: 'new' }),
-    rivals: { 'another registers it': registers },
-  }),
-  scene('check.register', 'register a node', { act: ({ here }) => here.leasehold.health.registerNode('n1') }),
-  scene('check.report', 'report a warning', {
-    before: check,
-    act: (_party, given) => given.warn('slow'),
-    rivals: { 'another registers it': registers },
-  }),
-  scene('check.report', 'report a failure', { before: bound, act: (_party, given) => given.fail('broken') }),
-  scene('check.deregister', 'deregister a check', {
-    before: bound,
-    act: (_party, given) => given.deregister(),
-    rivals: { 'another registers it': registers },
-  }),
-  scene('check.deregister', 'deregister a node', {
-    before: bound,
-    act: ({ here }) => here.leasehold.health.deregisterNode('n1'),
-  }),
-  scene('check.getMany', 'open a session that is bound to a check', {
-    before: check,
-    act: async ({ here }) => (await here.leasehold.session({ ttl: '2m', node: 'n1', checks: ['disk'] })).signal.aborted,
-  }),
-  scene('check.get', 'read a check', { before: check, act: ({ here }) => here.leasehold.health.check('n1', 'disk') }),
 ];

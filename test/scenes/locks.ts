@@ -94,12 +94,12 @@ export const LOCKS: readonly Scene[] = [
   }),
   scene('lock.update', 'update', {
     before: holdsLock,
-    act: (_party, lock) => lock.update('w', { flags: 5 }),
+    act: (_party, lock) => lock.update('w'),
     rivals: { 'another puts a value': puts, 'it is released by force': forces },
   }),
   scene('lock.release', 'release', {
     before: holdsLock,
-    act: (_party, lock) => lock.release({ value: 'last', flags: 3 }),
+    act: (_party, lock) => lock.release({ value: 'last' }),
     rivals: { 'another puts a value': puts, 'it is released by force': forces, 'it is deleted': deletes },
   }),
   scene('lock.release', 'release a key without a value', {
@@ -122,7 +122,7 @@ export const LOCKS: readonly Scene[] = [
     rivals: { 'one is released by force': forces },
   }),
   scene('lock.put', 'put', {
-    act: ({ here }) => here.leasehold.locks.put('k', 'v', { flags: 2 }),
+    act: ({ here }) => here.leasehold.locks.put('k', 'v'),
     rivals: { 'another puts a value': puts, 'another takes it': takes },
   }),
   scene('lock.put', 'put if it is new', {

@@ -4,10 +4,10 @@ import type { Party, Scene } from './scene.ts';
 import { scene } from './scene.ts';
 import { stamped } from './steps.ts';
 
-const CONTENT = { value: 'host-2', encoding: 'text', flags: 0 } as const;
+const CONTENT = { value: 'host-2', consul: { lockIndex: 1 } };
 const opened = async ({ here }: Party) => {
   const settings = { id: 'remote', name: 'remote', node: 'host-2', ttlMs: 15_000, lockDelayMs: 0 };
-  const more = { behaviour: 'release', checks: [], remote: true, ...stamped(here) } as const;
+  const more = { behaviour: 'release', remote: true, ...stamped(here) } as const;
   await here.ports.sessions.create({ ...settings, ...more });
 };
 

@@ -18,10 +18,7 @@ export const ago = (ms: number): number => NOW - ms;
 const lock = (key: string, facts: Partial<LockInfo>): LockInfo => ({
   key,
   value: undefined,
-  encoding: 'text',
-  flags: 0,
-  createIndex: ago(3 * DAY),
-  lockIndex: 1,
+  createdAt: ago(3 * DAY),
   leaseCounter: 41,
   modifyIndex: 44,
   holder: undefined,
@@ -40,11 +37,11 @@ const holder = (until: number | null) => ({
 });
 
 export const LOCKS: readonly LockInfo[] = [
-  lock('held', { leaseCounter: 42, holder: holder(NOW + 20 * SECOND), value: 'half done', flags: 7 }),
+  lock('held', { leaseCounter: 42, holder: holder(NOW + 20 * SECOND), value: 'half done' }),
   lock('held/for-ever', { leaseCounter: 42, holder: holder(null) }),
   lock('closed', { closedUntil: NOW + 12 * SECOND }),
   lock('open-now', { closedUntil: NOW }),
-  lock('never-locked', { lockIndex: 0, leaseCounter: 0, value: 'v'.repeat(201) }),
+  lock('never-locked', { leaseCounter: 0, value: 'v'.repeat(201) }),
   lock(`released/${'k'.repeat(48)}`, {
     lastForced: { by: 'ann', reason: 'it hung', at: ago(2 * HOUR), session: 'session-0', leaseCounter: 40 },
   }),
@@ -63,7 +60,6 @@ export const session = (id: string, facts: Partial<SessionRecord>): SessionRecor
     expiresAt: NOW + 20 * SECOND,
     renewals: 7,
     nonce: 'n',
-    checks: [],
     revoked: [],
     ...facts,
   }) as SessionRecord;
@@ -72,7 +68,7 @@ export const session = (id: string, facts: Partial<SessionRecord>): SessionRecor
 export const DESTROYED = session('live', { status: 'invalid', reason: 'destroyed', invalidatedAt: NOW });
 
 export const SESSIONS: readonly SessionRecord[] = [
-  session('live', { checks: ['serfHealth', 'disk'], revoked: ['lock 41 a', 'lock 42 b'] }),
+  session('live', { revoked: ['lock 41 a', 'lock 42 b'] }),
   session('lasting', { ttlMs: null, expiresAt: null, behaviour: 'delete', lockDelayMs: 0 }),
   session('in-doubt', { expiresAt: ago(999) }),
   session('expired', { expiresAt: ago(SECOND) }),

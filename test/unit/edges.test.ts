@@ -59,7 +59,6 @@ describe('an unknown name is refused', () => {
     ['tryLock', 'wait', ({ session }) => session.tryLock('k', wrong({ wait: 5 }))],
     ['lockAll', 'timeout', ({ session }) => session.lockAll(['k'], wrong({ timeout: 5 }))],
     ['tryLockAll', 'wait', ({ session }) => session.tryLockAll(['k'], wrong({ wait: 5 }))],
-    ['update', 'flag', async ({ session }) => (await session.lock('k')).update('v', wrong({ flag: 5 }))],
     ['release', 'flag', async ({ session }) => (await session.lock('k')).release(wrong({ flag: 5 }))],
     ['campaign', 'timeout', ({ session }) => session.campaign('e', wrong({ timeout: 5 }))],
     ['tryCampaign', 'wait', ({ session }) => session.tryCampaign('e', wrong({ wait: 5 }))],
@@ -99,7 +98,6 @@ describe('an unknown name is refused', () => {
     ['elections.observe', 'abort', ({ leasehold }) => leasehold.elections.observe('e', wrong({ abort: 5 })).next()],
     ['schedules.remove', 'que', ({ leasehold }) => leasehold.schedules.remove('s', wrong({ que: 'q' }))],
     ['schedules.list', 'que', ({ leasehold }) => leasehold.schedules.list(wrong({ que: 'q' })).next()],
-    ['health.register', 'ttlMs', ({ leasehold }) => leasehold.health.register('n', 'c', wrong({ ttlMs: 5 }))],
     ['enqueue', 'taskId', ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong({ taskId: 'a' }))],
     [
       'rate of a key',
@@ -229,7 +227,6 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { limit: 1 }),
     ],
     ['a task', 'the task is null: pass', ({ leasehold }) => leasehold.tasks.enqueue(wrong(null), null)],
-    ['checks', 'checks = "abc": must be a list', ({ leasehold }) => leasehold.session({ checks: wrong('abc') })],
     ['keys', 'the lock keys are "abc": must be a list', ({ session }) => session.lockAll(wrong('abc'))],
     ['a signal', 'signal = {}: must be an AbortSignal', ({ session }) => session.lock('k', { signal: wrong({}) })],
     [
@@ -278,26 +275,6 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'signal = 5: must be an AbortSignal',
       ({ leasehold }) => leasehold.elections.observe('e', { signal: wrong(5) }).next(),
     ],
-    [
-      'an encoding',
-      'lock k: encoding = "hex": must be one of text, base64',
-      ({ leasehold }) => leasehold.locks.put('k', 'ff', { encoding: wrong('hex') }),
-    ],
-    [
-      'bytes',
-      'the value of lock k is not base64: pass',
-      ({ leasehold }) => leasehold.locks.put('k', 'not base64!', { encoding: 'base64' }),
-    ],
-    [
-      'bytes that end within a byte',
-      'the value of lock k is not base64: pass',
-      ({ leasehold }) => leasehold.locks.put('k', 'AB==', { encoding: 'base64' }),
-    ],
-    [
-      'the status of a check',
-      'check c of node n: status = "ok": must be one of passing, warning, critical',
-      ({ leasehold }) => leasehold.health.register('n', 'c', { status: wrong('ok') }),
-    ],
     ['the name of a schedule', 'schedule name is empty', ({ leasehold }) => leasehold.schedules.remove('')],
     [
       'a schema',
@@ -311,7 +288,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
     ],
     [
       'an update of a lock without a value',
-      'lock k: flags require a value',
+      'the value of lock k is not well-formed text',
       async ({ session }) => (await session.lock('k')).update(wrong(undefined)),
     ],
     ['a payload', 'isPayloadOf(undefined, undefined): pass', () => isPayloadOf(wrong(undefined), wrong(undefined))],

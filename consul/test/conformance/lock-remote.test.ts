@@ -8,6 +8,7 @@ import { describeInEveryWorld } from '../../../test/support/every-world.ts';
 import { loseNextAnswer } from '../../../test/support/lost-answer.ts';
 import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
 import type { Remote } from '../../remote/remote.ts';
+import { entryOf } from '../../remote/entry.ts';
 import { remoteOf } from '../remote-of.ts';
 
 describeInEveryWorld('remote sessions and their locks', (open) => {
@@ -31,11 +32,17 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       ...settings,
     });
   const renew = (session: LiveSession, process = one) => remoteOf(process).sessions.renew(session.id);
-  const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
-  const acquire = (session: LiveSession, value = 'v', process = one) =>
-    remoteOf(process).locks.acquire(key, session.id, content(value));
-  const release = (session: LiveSession, value = 'left') =>
-    remoteOf(one).locks.release(key, session.id, content(value));
+  const run = async (verb: 'acquire' | 'release', id: string, value: string, process = one) => {
+    const operation = { verb, key, session: id, content: { bytes: Buffer.from(value), flags: 0n } };
+    const outcome = await remoteOf(process).transactions.run([operation]);
+    return outcome.kind === 'refused' ? outcome.failures[0]?.failure.kind : outcome.kind;
+  };
+  const acquire = (session: LiveSession, value = 'v', process = one) => run('acquire', session.id, value, process);
+  const release = (session: LiveSession, value = 'left') => run('release', session.id, value);
+  const counter = async () => (await other.leasehold.locks.get(key))?.leaseCounter ?? NaN;
+  const put = (bytes: Uint8Array, flags: bigint, process = one) =>
+    remoteOf(process).transactions.run([{ verb: 'set', key, content: { bytes, flags } }]);
+  const entry = async () => entryOf((await other.leasehold.locks.get(key))!);
 
   describe('a renewal', () => {
     test('is one write through any process, and counts from its receipt', async () => {
@@ -86,13 +93,12 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     });
 
     test('ends a session whose check has failed', async () => {
-      const check = await one.leasehold.health.register('n', 'disk');
+      await remoteOf(one).health.register('n', 'disk');
       const session = await create({ checks: ['disk'] });
       expect(await renew(session)).toMatchObject({ kind: 'renewed' });
-      await one.leasehold.health.register('n', 'disk', { status: 'critical' });
+      await remoteOf(one).health.register('n', 'disk', { status: 'critical' });
 
       expect(await renew(session)).toEqual({ kind: 'gone' });
-      expect(check.id).toBe('disk');
     });
 
     test('recognizes an unanswered renewal', async () => {
@@ -117,28 +123,28 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       const [mine, theirs] = [await create(), await create()];
       await acquire(mine);
 
-      expect(await acquire(theirs, 'v', other)).toMatchObject({ kind: 'held', by: { session: mine.id } });
+      expect(await acquire(theirs, 'v', other)).toBe('held');
+      expect((await entry()).session).toBe(mine.id);
     });
 
     test('again keeps the counter, writes nothing that is stored already, and replaces what is not', async () => {
       const session = await create();
-      const first = await acquire(session, 'a');
+      await acquire(session, 'a');
+      const first = await counter();
       const same = await one.cost(() => acquire(session, 'a'));
       const second = await acquire(session, 'b');
 
       expect(same.writeUnits).toBe(0);
-      const counter = first.kind === 'acquired' ? first.lock.leaseCounter : NaN;
-      expect(second).toMatchObject({
-        kind: 'acquired',
-        lock: { leaseCounter: counter, entry: { value: 'b', lockIndex: 1 } },
-      });
+      expect(second).toBe('done');
+      expect(await counter()).toBe(first);
+      expect(await entry()).toMatchObject({ bytes: Buffer.from('b'), lockIndex: 1 });
     });
 
     test('is refused for an ended session, before and during the attempt', async () => {
       const session = await create();
       await other.leasehold.sessions.destroy(session.id);
 
-      expect(await acquire(session)).toEqual({ kind: 'sessionGone' });
+      expect(await acquire(session)).toBe('sessionGone');
       expect(await world.row(lockKey(key))).toBeUndefined();
     });
 
@@ -148,44 +154,55 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       world.clock.step(TTL_MS + SKEW_MS);
       const next = await create();
 
-      expect(await acquire(next, 'v', other)).toMatchObject({ kind: 'delayed' });
+      expect(await acquire(next, 'v', other)).toBe('delayed');
       world.clock.step(LOCK_DELAY_MS + SKEW_MS);
-      expect(await acquire(next, 'v', other)).toMatchObject({ kind: 'acquired', lock: { entry: { lockIndex: 2 } } });
+      expect(await acquire(next, 'v', other)).toBe('done');
+      expect(await entry()).toMatchObject({ lockIndex: 2 });
     });
 
     test('takes over at once what was released, and its counter grows', async () => {
       const [mine, theirs] = [await create(), await create()];
-      const first = await acquire(mine);
-      expect(await release(mine)).toBe('released');
+      await acquire(mine);
+      const first = await counter();
+      expect(await release(mine)).toBe('done');
       expect(await release(mine)).toBe('notHeld');
 
-      const second = await acquire(theirs, 'w', other);
+      await acquire(theirs, 'w', other);
 
-      const counterOf = (acquisition: typeof first) =>
-        acquisition.kind === 'acquired' ? acquisition.lock.leaseCounter : NaN;
-      expect(counterOf(second)).toBe(counterOf(first) + 1);
+      expect(await counter()).toBe(first + 1);
       expect(await release(mine)).toBe('notHeld');
     });
   });
 
   describe('values', () => {
     test('may be bytes, and are stored as such', async () => {
-      const bytes = Buffer.from([0, 255, 1]).toString('base64');
-      await one.leasehold.locks.put(key, bytes, { encoding: 'base64', flags: 2n ** 64n - 1n });
+      const bytes = new Uint8Array([0, 255, 1]);
+      await put(bytes, 2n ** 64n - 1n);
 
-      expect(await other.leasehold.locks.get(key)).toMatchObject({
-        value: bytes,
-        encoding: 'base64',
-        flags: 2n ** 64n - 1n,
-      });
-      expect((await world.row(lockKey(key)))?.value).toBeInstanceOf(Uint8Array);
+      const stored = await entry();
+      expect([[...stored.bytes], stored.flags]).toEqual([[...bytes], 2n ** 64n - 1n]);
+      expect(await world.row(lockKey(key))).toMatchObject({ value: '', consul: { bytes } });
+    });
+
+    test('of the library replace them, with their flags, and leave nothing of them', async () => {
+      await put(new Uint8Array([0, 255, 1]), 7n);
+      const session = await create();
+      await acquire(session, 'a');
+
+      await one.leasehold.locks.put(key, '', { evenIfHeld: true });
+
+      expect(await entry()).toMatchObject({ bytes: Buffer.from(''), flags: 0n, lockIndex: 0, session: session.id });
+      expect(await world.row(lockKey(key))).not.toHaveProperty('consul');
+      await release(session);
+      await other.leasehold.locks.delete(key);
+      expect(await world.row(lockKey(key))).not.toHaveProperty('createdAt');
     });
 
     test('are not written again if unchanged', async () => {
-      await one.leasehold.locks.put(key, 'v', { flags: 7 });
+      await put(Buffer.from('v'), 7n);
       const before = await world.row(lockKey(key));
 
-      expect(await one.leasehold.locks.put(key, 'v', { flags: 7n })).toMatchObject({ kind: 'written' });
+      expect(await put(Buffer.from('v'), 7n)).toMatchObject({ kind: 'done', written: [] });
       expect(await world.row(lockKey(key))).toEqual(before);
     });
 
@@ -193,7 +210,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
       const lock = await acquireNow(native, key, { value: 'v' });
 
-      expect(await remoteOf(other).locks.release(key, native.id, content('left'))).toBe('released');
+      expect(await run('release', native.id, 'left', other)).toBe('done');
 
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'left', holder: undefined });
       expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
@@ -221,10 +238,10 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       const [mine, theirs] = [await create({ lockDelayMs: 0 }), await create()];
       await acquire(mine);
       loseNextAnswer(one.driver, async () => {
-        expect(await acquire(theirs, 'v', other)).toMatchObject({ kind: 'acquired' });
+        expect(await acquire(theirs, 'v', other)).toBe('done');
       });
 
-      expect(await release(mine)).toBe('released');
+      expect(await release(mine)).toBe('done');
       expect(await release(mine)).toBe('notHeld');
     });
 

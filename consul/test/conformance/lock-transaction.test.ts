@@ -1,6 +1,5 @@
 /** Transactions over keys: the operations that gateways need. */
 import { beforeEach, expect, test } from 'vitest';
-import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Session } from '../../../shared/client/session.ts';
 import type { LiveSession } from '../../../shared/session/session-record.ts';
 import type { Process, World } from '../../../test/support/coordination.ts';
@@ -8,6 +7,7 @@ import { passTime } from '../../../test/support/coordination.ts';
 import { describeInEveryWorld } from '../../../test/support/every-world.ts';
 import { LOCK_DELAY_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
 import type { Remote } from '../../remote/remote.ts';
+import { entryOf } from '../../remote/entry.ts';
 import { remoteOf } from '../remote-of.ts';
 
 describeInEveryWorld('a transaction over keys', (open) => {
@@ -31,11 +31,12 @@ describeInEveryWorld('a transaction over keys', (open) => {
       behaviour: 'release',
       checks: [],
     });
-  const content = (value: string) => ({ value, encoding: 'text', flags: 0 }) as const;
-  const acquire = (session: LiveSession) => remoteOf(one).locks.acquire(key, session.id, content('v'));
-  const release = (session: LiveSession) => remoteOf(one).locks.release(key, session.id, content('left'));
+  const content = (value: string) => ({ bytes: Buffer.from(value), flags: 0n });
   const run = (...operations: Parameters<Remote['transactions']['run']>[0][number][]) =>
     remoteOf(one).transactions.run(operations);
+  const acquire = (session: LiveSession) => run({ verb: 'acquire', key, session: session.id, content: content('v') });
+  const release = (session: LiveSession) =>
+    run({ verb: 'release', key, session: session.id, content: content('left') });
 
   test('acquires, stores and deletes at once, or not at all', async () => {
     const session = await create();
@@ -54,28 +55,34 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(refused).toEqual({ kind: 'refused', failures: [{ at: 1, failure: { kind: 'stale' } }] });
     expect(done).toMatchObject({
       kind: 'done',
-      results: [[{ session: session.id, lockIndex: 1 }], [{ value: 'n' }], []],
+      results: [[{ session: session.id, lockIndex: 1 }], [{ bytes: Buffer.from('n') }], []],
     });
     expect(await other.leasehold.locks.get(`${key}/old`)).toBeUndefined();
     const stored = await other.leasehold.locks.get(`${key}/new`);
     expect(done).toMatchObject({
-      results: [{}, [{ modifyIndex: stored?.modifyIndex, createIndex: stored?.createIndex }], {}],
+      results: [{}, [{ modifyIndex: stored?.modifyIndex, createIndex: stored?.createdAt }], {}],
     });
   });
 
-  test('gives to no session that ends while it is under way', async () => {
+  test.each([
+    ['with others', true],
+    ['alone', false],
+  ])('%s, gives to no session that ends while it is under way', async (_how, hasOthers) => {
     const session = await create();
-    const { sessions } = other.leasehold;
+    const { sessions, locks } = other.leasehold;
     const attempt = one.driver.attempt.bind(one.driver);
     one.driver.attempt = async (kind, input, signal) => {
-      if (kind === 'transactWrite') await sessions.destroy(session.id);
+      if (kind === 'transactWrite' || kind === 'update') await sessions.destroy(session.id);
       return attempt(kind, input, signal);
     };
+    const acquiring = { verb: 'acquire', key, session: session.id, content: content('v') } as const;
+    const beside = { verb: 'set', key: `${key}/beside`, content: content('v') } as const;
 
-    const outcome = await run({ verb: 'acquire', key, session: session.id, content: content('v') });
+    const outcome = await run(acquiring, ...(hasOthers ? [beside] : []));
 
     expect(outcome).toEqual({ kind: 'refused', failures: [{ at: 0, failure: { kind: 'sessionGone' } }] });
-    expect(await world.row(lockKey(key))).toBeUndefined();
+    expect((await locks.get(key))?.holder).toBeUndefined();
+    expect(await locks.get(`${key}/beside`)).toBeUndefined();
   });
 
   test('releases and acquires in one step', async () => {
@@ -89,9 +96,9 @@ describeInEveryWorld('a transaction over keys', (open) => {
     );
 
     expect(outcome).toMatchObject({ kind: 'done' });
-    expect(await one.leasehold.locks.get(key)).toMatchObject({
-      holder: { session: theirs.id },
-      value: 'to you',
+    expect(entryOf((await one.leasehold.locks.get(key))!)).toMatchObject({
+      session: theirs.id,
+      bytes: Buffer.from('to you'),
       lockIndex: 2,
     });
   });
@@ -190,8 +197,8 @@ describeInEveryWorld('a transaction over keys', (open) => {
 
       const stored = await one.leasehold.locks.get(key);
       const told = outcome.kind === 'done' ? outcome.results.at(-1)?.[0] : outcome;
-      const { lockIndex, createIndex, modifyIndex } = stored ?? {};
-      expect(told, JSON.stringify(operations)).toEqual(
+      const { lockIndex, createIndex, modifyIndex } = stored === undefined ? {} : entryOf(stored);
+      expect(told, operations.map(({ verb }) => verb).join(', ')).toEqual(
         stored === undefined ? undefined : expect.objectContaining({ lockIndex, createIndex, modifyIndex }),
       );
     }
@@ -204,7 +211,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
       await run({ verb: 'get', key }, { verb: 'find', key: `${key}/none` }, { verb: 'list', prefix: key }),
     ).toMatchObject({
       kind: 'done',
-      results: [[{ value: 'a' }], [], [{ key }]],
+      results: [[{ bytes: Buffer.from('a') }], [], [{ key }]],
     });
   });
 });

@@ -15,8 +15,9 @@ test("does not record a remote session's forced release in its row, which our he
     lockDelayMs: 0,
     checks: [],
   });
-  const taken = await remote.locks.acquire('k', id, { value: 'v', encoding: 'text', flags: 0 });
-  expect(taken).toMatchObject({ kind: 'acquired' });
+  const content = { bytes: Buffer.from('v'), flags: 0n };
+  const taken = await remote.transactions.run([{ verb: 'acquire', key: 'k', session: id, content }]);
+  expect(taken.kind).toBe('done');
   const leaseCounter = (await locks.get('k'))?.leaseCounter ?? 0;
 
   const force = { by: 'operator', reason: 'stuck', lockDelay: 0, leaseCounter };

@@ -10,7 +10,7 @@ import type { Cases, Rows } from './rows.ts';
 import { NOW, TABLE, beside, ofEach } from './rows.ts';
 
 const LATER = NOW + 60_000;
-const CONTENT = { value: 'v', encoding: 'text', flags: 0 } as never;
+const CONTENT = { value: 'v' } as never;
 
 /** Statements that depend on a tenure. */
 const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => Statement>> = {

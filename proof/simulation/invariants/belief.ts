@@ -90,7 +90,7 @@ export const belief: Family = (assumptions, report) => {
           );
     }
     if (!isSession(row) || before?.status !== 'live') return;
-    if (after?.reason === 'destroyed' || after?.reason === 'check') takenAt.set(String(after.id), at);
+    if (after?.reason === 'destroyed') takenAt.set(String(after.id), at);
     if (after?.reason !== 'expired') return;
     expired.add(row);
     if (!assumptions.clocksHold) return;

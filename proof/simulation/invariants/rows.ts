@@ -115,7 +115,7 @@ const SESSION: readonly [string, Check][] = Object.entries({
   status: oneOf('live', 'invalid'),
   ttlMs: (value, row) => value === null || whole(value, row),
   expiresAt: (value, row) => value === null || whole(value, row),
-  reason: when(isInvalid, oneOf('ended', 'expired', 'destroyed', 'check')),
+  reason: when(isInvalid, oneOf('ended', 'expired', 'destroyed')),
   invalidatedAt: when(isInvalid, whole),
 });
 

@@ -210,7 +210,6 @@ export const FIXED: readonly Fixed[] = [
       'shared/coordination/lock/lock-record.ts': 'VALUE_LIMIT_BYTES',
       'shared/coordination/semaphore/semaphore.ts': 'HOLDERS_LIMIT',
       'shared/core/validate/name.ts': 'NAME_LIMIT_BYTES',
-      'shared/session/health-client.ts': 'ID_LIMIT_BYTES NOTE_LIMIT_BYTES',
       'shared/tasks/queue/batch-request.ts': 'BATCH_LIMIT',
       'shared/tasks/run/each.ts': 'ITEMS_LIMIT',
       'shared/tasks/task/bounds.ts': 'MAX_ATTEMPTS_LIMIT',

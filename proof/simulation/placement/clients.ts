@@ -7,7 +7,6 @@ import { WaitGroup } from '../../../shared/coordination/waitgroup/group.ts';
 import { Session } from '../../../shared/client/session.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
-import { HealthClient } from '../../../shared/session/health-client.ts';
 import { SessionClient } from '../../../shared/session/session-client.ts';
 import { TaskClient } from '../../../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
@@ -27,7 +26,6 @@ export interface Clients {
   readonly elections: ElectionClient;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionClient;
-  readonly health: HealthClient;
   readonly rates: RateLimiter;
   readonly group: (name: string) => Promise<WaitGroup>;
 }
@@ -48,22 +46,16 @@ export function clientsAt(place: WorkerPlace): Clients {
     elections: new ElectionClient(locks),
     semaphores: new SemaphoreClient(ports, { maxClockSkewMs }),
     sessions,
-    health: new HealthClient({ ...ports, sessionClient: sessions }),
     rates: new RateLimiter(name, rate, ports, { maxClockSkewMs }),
     group: (group) => WaitGroup.open(group, ports, { maxClockSkewMs }),
   };
 }
 
-export async function sessionAt(
-  place: WorkerPlace,
-  bound?: { readonly node: string; readonly checks: readonly string[] },
-): Promise<Session> {
+export async function sessionAt(place: WorkerPlace): Promise<Session> {
   const { runtime } = place.process;
   const stores = storesAt(place);
-  const holder = await openSession(place, stores.sessions, { name: USERS_SESSION, ...bound });
+  const holder = await openSession(place, stores.sessions, { name: USERS_SESSION });
   const { clock } = runtime;
   const ports = { ...stores, runtime, gauge: noSkewGauge, table: TABLE_NAME };
   return new Session(holder, { ...ports, turns: new WaiterQueue(clock), line: new WaiterQueue(clock) });
 }
-
-export const NODE = 'host';

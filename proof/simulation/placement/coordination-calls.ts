@@ -1,9 +1,9 @@
-/** Calls about locks, sessions, semaphores, rate limits and health checks. */
+/** Calls about locks, sessions, semaphores and rate limits. */
 import { TASK_KEYS } from '../invariants/families.ts';
 import { BUCKET_KEYS } from '../invariants/ratelimits.ts';
 import type { Call } from './call.ts';
 import type { Clients } from './clients.ts';
-import { NODE, sessionAt } from './clients.ts';
+import { sessionAt } from './clients.ts';
 import type { Stage } from './stage.ts';
 import { PROFILE } from './stage.ts';
 
@@ -20,13 +20,6 @@ async function held(stage: Stage): Promise<void> {
 async function force({ locks }: Clients): Promise<unknown> {
   const { holder } = (await locks.get('k')) ?? {};
   return holder && locks.forceRelease('k', { ...BECAUSE, leaseCounter: holder.leaseCounter });
-}
-
-async function bound(clients: Clients, stage: Stage): Promise<void> {
-  await clients.health.register(NODE, 'disk', { ttl: '1m' });
-  const session = await sessionAt(stage.place('holder'), { node: NODE, checks: ['disk'] });
-  await session.lock('k');
-  stage.timeline.after(3 * PROFILE.ttlMs, () => void session.end());
 }
 
 async function isOpen({ locks }: Clients): Promise<boolean> {
@@ -55,20 +48,13 @@ export const COORDINATION: readonly Call[] = [
       place.process.kill();
       await stage.sleep(3 * PROFILE.ttlMs);
     },
-    call: async ({ locks, semaphores, sessions, health, schedules, elections, rates, operator }) => {
+    call: async ({ locks, semaphores, sessions, schedules, elections, rates, operator }) => {
       await locks.get('k');
       await semaphores.get('s');
       await elections.get('chief');
       await rates.get(BUCKET_KEYS[0]);
       await operator.keys([NARROW.key], { shards: PROFILE.shards });
-      for (const list of [
-        locks.list(),
-        semaphores.list(),
-        sessions.list(),
-        health.list(),
-        schedules.list(),
-        operator.dead(),
-      ])
+      for (const list of [locks.list(), semaphores.list(), sessions.list(), schedules.list(), operator.dead()])
         for await (const _ of list) continue;
     },
     finds: isOpen,
@@ -122,26 +108,4 @@ export const COORDINATION: readonly Call[] = [
     },
   },
   { name: 'take a token', call: ({ rates }) => rates.take(BUCKET_KEYS[0], { tokens: 2, wait: 5_000 }) },
-  { name: 'register a node', call: ({ health }) => health.registerNode(NODE) },
-  {
-    name: 'report on a check',
-    before: (clients, stage) => bound(clients, stage),
-    call: async ({ health }) => {
-      const check = await health.check(NODE, 'disk');
-      await check?.pass();
-      await check?.warn('nearly full');
-    },
-  },
-  {
-    name: 'fail a check',
-    before: (clients, stage) => bound(clients, stage),
-    call: async ({ health }) => (await health.check(NODE, 'disk'))?.fail('full'),
-    finds: isOpen,
-  },
-  {
-    name: 'deregister a node',
-    before: (clients, stage) => bound(clients, stage),
-    call: ({ health }) => health.deregisterNode(NODE),
-    finds: isOpen,
-  },
 ];

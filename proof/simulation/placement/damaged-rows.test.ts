@@ -36,7 +36,6 @@ type Read = (stores: Stores, first: string, second: string) => Promise<unknown>;
 
 const READS: Readonly<Record<string, Read>> = {
   session: (stores, id) => stores.sessions.get(id),
-  check: (stores, node, id) => stores.checks.get({ node, id }),
   lock: (stores, key) => stores.locks.get(key),
   semaphore: (stores, name) => stores.semaphores.get(name),
   permits: (stores, name) => stores.semaphores.get(semaphoreName(`permits#${name}`)),

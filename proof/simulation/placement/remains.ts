@@ -2,7 +2,7 @@
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 
 const DIFFERS =
-  /^(?:nonce|session|leaseCounter|attempts|deaths|sequence|modifyIndex|lockIndex|renewals|ttl|traceparent|past\d*)$/;
+  /^(?:nonce|session|leaseCounter|attempts|deaths|sequence|modifyIndex|renewals|ttl|traceparent|past\d*)$/;
 /** Sessions and ticks are as many as processes came by. */
 const OF_PROCESSES = /^(?:session|slot)#/;
 const TIME = /\d{13}|\d{4}-\d\d-\d\dT[\d:.]+Z/g;

@@ -7,7 +7,7 @@ import type { WaitGroup } from '../../../shared/coordination/waitgroup/group.ts'
 import type { Session } from '../../../shared/client/session.ts';
 import { semaphoreRow } from '../observed-coordination.ts';
 import type { WorkerPlace } from '../workloads/worker-place.ts';
-import { NODE, clientsAt, sessionAt } from './clients.ts';
+import { clientsAt, sessionAt } from './clients.ts';
 import type { Flow, Stage } from './stage.ts';
 import { PROFILE } from './stage.ts';
 
@@ -76,20 +76,6 @@ export const SESSION_FLOWS: readonly Flow[] = [
         taken.lock.update('second'),
       );
       await taken.lock.release({ value: 'left behind' });
-      await session.end();
-    },
-    after: obtainable((session) => session.lock('k', { wait: WAIT })),
-  },
-  {
-    name: 'session of a check',
-    async before(stage) {
-      await clientsAt(stage.place('reporter')).health.register(NODE, 'disk');
-    },
-    async act(_stage, place) {
-      const session = await sessionAt(place, { node: NODE, checks: ['disk'] });
-      const lock = await session.lock('k', PATIENT);
-      await place.process.runtime.clock.sleep(PROFILE.ttlMs);
-      await lock.release();
       await session.end();
     },
     after: obtainable((session) => session.lock('k', { wait: WAIT })),

@@ -1,6 +1,5 @@
-/** Ends by others: an operator's, or those of whoever sees that a health check has failed. */
+/** Ends by others: an operator's. */
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
-import { stampOf } from '../../../shared/core/lease/stamp.ts';
 import { SessionClient } from '../../../shared/session/session-client.ts';
 import type { SessionStore } from '../../../shared/session/session-store.ts';
 import type { WorkerPlace } from './worker-place.ts';
@@ -22,12 +21,8 @@ export async function endByForce(
   id: string,
   delay: Delay,
 ): Promise<string> {
-  const { process, profile, prng } = place;
+  const { process, profile } = place;
   const { runtime } = process;
-  if (delay.lockDelay === undefined && prng.chance(0.5)) {
-    const { kind } = await sessions.invalidate({ id, reason: 'check', ...stampOf(runtime) });
-    return `check failed: ${kind}`;
-  }
   const client = new SessionClient({ sessions, runtime, gauge: noSkewGauge }, profile.maxClockSkewMs);
   return `session ${(await client.destroy(id, delay)).kind}`;
 }

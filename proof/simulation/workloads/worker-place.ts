@@ -9,7 +9,6 @@ import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
 import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
-import type { CheckStore } from '../../../shared/session/check-store.ts';
 import type { SessionStore } from '../../../shared/session/session-store.ts';
 import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts';
 import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
@@ -23,7 +22,7 @@ import type { Prng } from '../../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
 import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
 import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
-import { observeChecks, observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
+import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
 import type { Profile } from '../profile.ts';
 import type { Recorder } from '../recorder.ts';
 import { QUEUE_NAME, TABLE_NAME } from '../rows.ts';
@@ -73,7 +72,6 @@ export function storesAt(
   readonly semaphores: SemaphoreStore;
   readonly groups: WaitGroupStore;
   readonly buckets: RateLimitStore;
-  readonly checks: CheckStore;
 } {
   const { process, driver, observer, recorder, profile } = place;
   const policy = {
@@ -93,7 +91,6 @@ export function storesAt(
     semaphores: observeSemaphores(stores.semaphores, process, recorder),
     groups: observeGroups(stores.groups, process, recorder),
     buckets: observeBuckets(stores.buckets, process, recorder),
-    checks: observeChecks(stores.checks, process, recorder),
     tasks: observeTasks(stores.tasks, process, recorder),
   };
 }

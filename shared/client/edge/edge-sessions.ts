@@ -66,7 +66,6 @@ export function openHolder(connection: EdgeConnection, settings: EdgeSessionSett
     name: validName('session name', name),
     node: validName('node', node),
     behaviour: 'release' as const,
-    checks: [],
     timing: sessionTiming({
       ttlMs: givenMs('ttl', ttl),
       heartbeatMs: givenMs('heartbeat', heartbeat),

@@ -13,8 +13,8 @@ import { closingOf, trustedUntil } from '../../session/session-record.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock-record.ts';
-import { describeLock, isStored, opensAt, validContent, validKey } from './lock-record.ts';
+import type { HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock-record.ts';
+import { describeLock, opensAt, validKey, validValue } from './lock-record.ts';
 import type { LockSnapshot } from './lock-reader.ts';
 import { LockReader } from './lock-reader.ts';
 import type { Taking } from './lock-store.ts';
@@ -46,9 +46,6 @@ export interface Watched {
 }
 
 export interface PutOptions {
-  readonly flags?: Flags | undefined;
-  /** Absent: text. */
-  readonly encoding?: Encoding | undefined;
   /** Check and set: write only if the entry has this modify index. 0: only if there is no entry. */
   readonly ifIndex?: number | undefined;
   /** Whether to write even while the key is held. This is allowed because locks are advisory. */
@@ -101,7 +98,7 @@ export type ForceResult =
 
 const WATCH_OPTIONS = ['index', 'timeout', 'isAbsenceNews', 'signal'] as const;
 const DELETE_OPTIONS = ['ifIndex', 'evenIfHeld', 'lockDelay'] as const;
-const PUT_OPTIONS = ['ifIndex', 'evenIfHeld', 'flags', 'encoding'] as const;
+const PUT_OPTIONS = ['ifIndex', 'evenIfHeld'] as const;
 const FORCE_OPTIONS = ['by', 'reason', 'leaseCounter', 'lockDelay'] as const;
 
 const NOT_HELD: Taking = { tell: false, lockDelayMs: 0, trustedUntil: 0 };
@@ -208,15 +205,11 @@ export class LockClient {
    * @throws StoreUnavailableError with `applied: 'unknown'` if the response was lost and others have written the key since
    */
   async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
-    const { encoding = 'text', flags = 0 } = validOptions(
-      `the options of putting ${describeLock(key)}`,
-      options,
-      PUT_OPTIONS,
-    );
-    const given = { value, encoding, flags };
-    const content = validContent(validKey(key), given) ?? given;
+    validOptions(`the options of putting ${describeLock(key)}`, options, PUT_OPTIONS);
+    const content = validValue(validKey(key), value);
     return this.#decide(key, options, async (lock, holder) => {
-      const stored = isStored(content, lock?.entry) ? this.#reader.infoOf({ lock, holder }) : undefined;
+      const isStored = lock?.entry?.value === value && lock.entry.consul === undefined;
+      const stored = isStored ? this.#reader.infoOf({ lock, holder }) : undefined;
       if (stored !== undefined) return { kind: 'written', info: stored };
       const outcome = await this.#ports.locks.put(key, lock, content, stampOf(this.#ports.runtime));
       if (outcome.kind === 'refused') {

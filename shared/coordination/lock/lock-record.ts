@@ -37,26 +37,20 @@
  *
  * Cost of an uncontended cycle on an existing key: one request and one write unit to acquire, the same to release, per KB of the row.
  */
-import { base64Bytes, base64Of, bytesOfBase64, utf8Bytes } from '../../core/runtime/bytes.ts';
-import { ConfigurationError, shown } from '../../core/errors.ts';
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { ConfigurationError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-
-/** The user's own 64-bit number, as in Consul; a `bigint` if a number would not be exact. */
-export type Flags = number | bigint;
-
-/** `base64`: the value represents arbitrary bytes, which are stored as bytes. */
-export type Encoding = 'text' | 'base64';
+import type { Opaque } from '../../session/session-record.ts';
+import { defined } from '../../core/defined.ts';
 
 /** The content of a key. It exists from the first acquire or put until it is deleted. */
 export interface Entry {
   readonly value: string | undefined;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
   /** Creation time. A different value means the entry was deleted and recreated. */
-  readonly createIndex: number;
-  /** Number of tenures, for display and for Consul's clients. Restarts after the entry was deleted, so it is not a token. */
-  readonly lockIndex: number;
+  readonly createdAt: number;
+  /** What a Consul gateway keeps with the value. Opaque here. */
+  readonly consul?: Opaque | undefined;
 }
 
 /** The operator who force-released the lock, and the reason. */
@@ -107,8 +101,7 @@ export interface LockClaim {
 /** The content of a key after a write. */
 export interface Content {
   readonly value: string;
-  readonly encoding: Encoding;
-  readonly flags: Flags;
+  readonly consul?: Opaque | undefined;
 }
 
 /** The session that holds a key, and the earliest time at which another can. */
@@ -167,65 +160,29 @@ export class LockUnavailableError extends Error {
 /** A value is part of the row, and every acquire and release of the row is charged per KB. Store larger values elsewhere. */
 export const VALUE_LIMIT_BYTES = 64 * 1024;
 
-const ENCODINGS: readonly Encoding[] = ['text', 'base64'];
-const MAX_FLAGS = 2n ** 64n - 1n;
-
 /** @throws ConfigurationError */
 export function validKey(key: string): string {
   return validName('lock key', key);
 }
 
-/**
- * @throws ConfigurationError if the value is not a string, does not fit its encoding, or is too long, or if there are flags without a value
- */
-export function validContent(
-  key: string,
-  given: {
-    readonly value?: string | undefined;
-    readonly encoding?: Encoding | undefined;
-    readonly flags?: Flags | undefined;
-  },
-): Content | undefined {
-  const { value, encoding = 'text', flags = 0 } = given;
-  if (value === undefined) {
-    if (given.flags !== undefined) throw new ConfigurationError(`${describeLock(key)}: flags require a value`);
-    return undefined;
-  }
+/** @throws ConfigurationError as `validValue` */
+export function validContent(key: string, { value }: { readonly value?: string | undefined }): Content | undefined {
+  return value === undefined ? undefined : validValue(key, value);
+}
+
+/** @throws ConfigurationError if the value is not a string, or is too long */
+export function validValue(key: string, value: string): Content {
   if (typeof value !== 'string' || !value.isWellFormed())
     throw new ConfigurationError(
       `the value of ${describeLock(key)} is not well-formed text: encode other data, as JSON or base64`,
     );
-  if (!ENCODINGS.includes(encoding))
-    throw new ConfigurationError(
-      `${describeLock(key)}: encoding = ${shown(encoding)}: must be one of ${ENCODINGS.join(', ')}`,
-    );
-  const bytes = encoding === 'text' ? utf8Bytes(value) : base64Bytes(value);
+  const bytes = utf8Bytes(value);
   if (bytes > VALUE_LIMIT_BYTES)
     throw new ConfigurationError(
       `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} ` +
         'are allowed; store it elsewhere and put a reference here',
     );
-  // Otherwise the row would silently lose data that a decoder skips or rounds off.
-  if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
-    throw new ConfigurationError(
-      `the value of ${describeLock(key)} is not base64: pass the standard alphabet with its padding, as Buffer writes it`,
-    );
-  const isWhole = typeof flags === 'bigint' ? flags <= MAX_FLAGS : Number.isSafeInteger(flags);
-  if (!isWhole || flags < 0)
-    throw new ConfigurationError(
-      `${describeLock(key)}: flags = ${flags}: must be a whole number from 0 to 2^53 - 1, or a bigint below 2^64`,
-    );
-  return { value, encoding, flags };
-}
-
-/** Whether storing it would change nothing. */
-export function isStored(content: Content, entry: Entry | undefined): boolean {
-  return (
-    entry?.value === content.value &&
-    entry.encoding === content.encoding &&
-    // A number and a bigint with the same value are the same flags.
-    BigInt(entry.flags) === BigInt(content.flags)
-  );
+  return { value };
 }
 
 /** Returns the row after a successful transaction, because transactions do not return rows. */
@@ -249,11 +206,9 @@ export function grantedRow(
     modifyIndex: last(record?.modifyIndex) + 1,
     entry: {
       value: old?.value,
-      encoding: old?.encoding ?? 'text',
-      flags: old?.flags ?? 0,
-      createIndex: old?.createIndex ?? now,
-      lockIndex: (old?.lockIndex ?? 0) + 1,
-      ...taker.content,
+      createdAt: old?.createdAt ?? now,
+      ...defined({ consul: old?.consul }),
+      ...(taker.content === undefined ? {} : { consul: undefined, ...taker.content }),
     },
     notBefore: 0,
     freedAt: record?.state === 'held' ? endedAt(record, now) : (record?.freedAt ?? 0),

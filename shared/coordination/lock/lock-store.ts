@@ -171,7 +171,7 @@ export interface LockStore {
   ): Promise<{ readonly kind: 'applied'; readonly notBefore: number } | KeyRefusal>;
 
   /**
-   * Commits several keys in one transaction. Refused unless every row is as observed,
+   * Commits several keys in one transaction, or one key alone. Refused unless every row is as observed,
    * every condition holds, and every notified session is live.
    */
   commit(
@@ -179,7 +179,7 @@ export interface LockStore {
     conditions: KeyConditions,
     ended: EndedTenures,
     write: Stamp,
-  ): Promise<'applied' | 'refused'>;
+  ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
   /** Strongly consistent. */
   get(key: string): Promise<LockRecord | undefined>;

@@ -19,15 +19,14 @@ import { validOptions } from '../../core/validate/options.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import { lockLimitsOf } from './lock-contender.ts';
-import type { Content, Flags, HeldLock, Holder } from './lock-record.ts';
-import { describeLock, revocationOf, validContent } from './lock-record.ts';
+import type { Content, HeldLock, Holder } from './lock-record.ts';
+import { describeLock, revocationOf, validContent, validValue } from './lock-record.ts';
 import { holderOf } from './lock-verdict.ts';
 import type { HolderLockStore, TransactionAction } from './lock-store.ts';
 
 export interface ContentOptions {
   /** Text of up to 64 KB. Without it, the stored value stays. */
   readonly value?: string | undefined;
-  readonly flags?: Flags | undefined;
 }
 
 export interface LockOptions extends ContentOptions {
@@ -45,7 +44,7 @@ export interface LockOptions extends ContentOptions {
   readonly listed?: boolean | undefined;
 }
 
-export const CONTENT_OPTIONS = ['value', 'flags'] as const;
+export const CONTENT_OPTIONS = ['value'] as const;
 
 interface LockHolderPorts {
   readonly locks: HolderLockStore;
@@ -147,10 +146,6 @@ export class Lock implements AsyncDisposable {
     return this.#record.entry?.value;
   }
 
-  get flags(): Flags {
-    return this.#record.entry?.flags ?? 0;
-  }
-
   get modifyIndex(): number {
     return this.#record.modifyIndex;
   }
@@ -169,13 +164,11 @@ export class Lock implements AsyncDisposable {
    * Replaces the value.
    * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
    */
-  async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
-    validOptions(`the options of updating ${describeLock(this.key)}`, options, ['flags']);
-    await this.#confirm({ value, encoding: 'text', flags: 0, ...options });
+  async update(value: string): Promise<void> {
+    await this.#confirm(validValue(this.key, value));
   }
 
-  async #confirm(given: Content | undefined): Promise<void> {
-    const content = given && validContent(this.key, given);
+  async #confirm(content: Content | undefined): Promise<void> {
     await this.#verb(async () => {
       for (;;) {
         this.ensureBelief();

@@ -8,7 +8,7 @@ interface VerifyLockPorts extends VerifySessionPorts {
   readonly locks: LockStore;
 }
 
-/** Makes one strongly consistent request, and a second one if the session is bound to health checks. Writes nothing. */
+/** Makes one strongly consistent request. Writes nothing. */
 export async function verifyLock(sequencer: Sequencer, ports: VerifyLockPorts): Promise<Verification> {
   const { key, leaseCounter, session: id } = sequencer;
   const { lock, session } = await ports.locks.getWithSession(key, id, { consistent: true });

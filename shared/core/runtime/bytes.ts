@@ -44,11 +44,6 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Returns the number of bytes that a base64 text encodes. */
-export function base64Bytes(text: string): number {
-  return Math.floor((text.replace(/={1,2}$/, '').length * 3) / 4);
-}
-
 function lettersIn(text: string): string {
   const [digits = ''] = text.split('=', 1);
   return digits

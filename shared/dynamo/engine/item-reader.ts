@@ -54,12 +54,6 @@ export class ItemReader {
     return value;
   }
 
-  /** Whole, not negative, and exact: a `bigint` where a JavaScript number would not be. */
-  whole(attribute: string): number | bigint {
-    const value = this.#item[attribute];
-    return typeof value === 'bigint' && value >= 0n ? value : this.count(attribute);
-  }
-
   numberOrNull(attribute: string): number | null {
     return this.#item[attribute] === null ? null : this.number(attribute);
   }

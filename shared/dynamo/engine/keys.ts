@@ -17,7 +17,6 @@ export interface RowKey {
 }
 
 export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
-export const checkKey = (node: string, id: string): RowKey => rowKey('check', [node, id]);
 export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
 /**
  * The permits of a queue's workers have separate keys, so that a policy can grant them by key and refuse them to a program that only

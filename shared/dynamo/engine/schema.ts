@@ -79,14 +79,13 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     'renewals',
     'reason',
     'invalidatedAt',
-    'checks',
     'revoked',
     'remote',
   ],
   // check
   ...['note', 'updatedAt'],
   // lock
-  ...['acquiredAt', 'value', 'flags', 'createIndex', 'modifyIndex', 'lockIndex', 'freedAt', 'notBefore', 'forced'],
+  ...['acquiredAt', 'value', 'consul', 'modifyIndex', 'freedAt', 'notBefore', 'forced'],
   // slot
   ...['schedule', 'slot', 'dispatchedAt', 'by'],
   // task

@@ -4,9 +4,6 @@
  */
 import type { InvalidSession, LiveSession } from '../session-record.ts';
 import type { HolderSessionStore } from '../session-store.ts';
-import { decodeCheck } from './check-codec.ts';
-import { readChecks } from './check-statements.ts';
-import { readInBatches } from '../../dynamo/engine/batches.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
 import { decodeSession } from './session-codec.ts';
@@ -25,11 +22,5 @@ export function createHolderSessionStore(sender: Sender, table: string): HolderS
       rows.writeAs<InvalidSession>(statements.invalidateSession(table, invalidation), invalidation),
 
     get: (id) => rows.get(statements.readSession(table, id)),
-
-    async getChecks(node, ids) {
-      const keys = ids.map((id) => ({ node, id }));
-      const items = await readInBatches(sender, table, readChecks(table, keys));
-      return new Map(items.map(decodeCheck).map((check) => [check.id, check]));
-    },
   };
 }

@@ -16,8 +16,8 @@ export function decodeSession(item: DynamoItem): SessionRecord {
     expiresAt: row.numberOrNull('expiresAt'),
     renewals: row.count('renewals'),
     nonce: row.string('nonce'),
-    checks: row.optional('checks', (attribute) => row.strings(attribute)) ?? [],
     ...(row.has('remote') ? { remote: row.boolean('remote') } : {}),
+    ...(row.has('consul') ? { consul: row.map('consul') } : {}),
     revoked: row.optional('revoked', (attribute) => row.strings(attribute)) ?? [],
   };
   row.ensureKey(['session', facts.id]);
@@ -25,7 +25,7 @@ export function decodeSession(item: DynamoItem): SessionRecord {
   return {
     ...facts,
     status: 'invalid',
-    reason: row.oneOf('reason', ['ended', 'expired', 'destroyed', 'check']),
+    reason: row.oneOf('reason', ['ended', 'expired', 'destroyed']),
     invalidatedAt: row.count('invalidatedAt'),
     ...(row.has('notBefore') ? { notBefore: row.count('notBefore') } : {}),
   };

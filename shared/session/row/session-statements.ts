@@ -16,13 +16,14 @@
  * | nonce | S | nonce of the last write; a revoke leaves it unchanged | all but revoke |
  * | remote | BOOL | any caller that knows the id can renew; if absent, only the holder, from nonce to nonce | create |
  * | updatedAt | N, epoch ms | remote sessions only: clock of the last accepted renewal | renew |
- * | checks | L of S | health checks of its node; absent if none | create |
+ * | consul | M | what a Consul gateway keeps with a remote session; opaque here | create |
  * | revoked | L of S | revocations that the holder has not yet seen; absent if none | revoke; shortened by renew |
  * | reason, invalidatedAt | S; N, epoch ms | reason and time of its end | expire, invalidate |
  * | notBefore | N, epoch ms | when its keys open, 0 for at once; absent unless the operator who ended it chose that | invalidate |
  * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: lists live and expired sessions | create, invalidate |
  * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
+import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { MAX_TTL_MS } from '../../core/lease/timing.ts';
 import type { InvalidationReason } from '../session-record.ts';
@@ -54,7 +55,7 @@ const AS_OFTEN_RENEWED = '#renewals = :renewals';
  * Outcomes: refused = the id is taken.
  */
 export function createSession(table: string, session: NewSession): Statement<'put'> {
-  const { id, name, node, ttlMs, lockDelayMs, behaviour, checks = [], remote = false, now, nonce } = session;
+  const { id, name, node, ttlMs, lockDelayMs, behaviour, remote = false, consul, now, nonce } = session;
   return createStatement('session.create', table, {
     ...sessionKey(id),
     v: SCHEMA_VERSION,
@@ -71,7 +72,7 @@ export function createSession(table: string, session: NewSession): Statement<'pu
     nonce,
     directoryKey: directoryPartition('session', id),
     directoryName: `${name}#${id}`,
-    ...(checks.length === 0 ? {} : { checks }),
+    ...defined({ consul }),
     ...(remote ? { remote } : {}),
     // A session without a TTL lasts until it is destroyed, so its row must not be deleted earlier.
     ...(ttlMs === null ? {} : { ttl: ttlEpochSeconds(now + ttlMs, RETENTION_DAYS.session) }),

@@ -4,11 +4,13 @@ import type { Sequencer } from '../../core/lease/sequencer.ts';
 import { formatSequencer } from '../../core/lease/sequencer.ts';
 import type { Verification, VerifySessionPorts } from '../../session/verify-session.ts';
 import { verifySession } from '../../session/verify-session.ts';
+import type { SessionStore } from '../../session/session-store.ts';
 import type { TaskStore } from './task-store.ts';
 import type { Claim, TaskKey } from './task.ts';
 
 interface VerifyTaskPorts extends VerifySessionPorts {
   readonly tasks: TaskStore;
+  readonly sessions: SessionStore;
 }
 
 export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table: string): string {
@@ -17,8 +19,7 @@ export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table
 }
 
 /**
- * Makes two strongly consistent requests, the second one for the session,
- * and one more for health checks. Writes nothing.
+ * Makes two strongly consistent requests, the second one for the session. Writes nothing.
  * The task is read first, because a session that is live afterwards was also live then.
  */
 export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): Promise<Verification> {

@@ -45,14 +45,6 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
     write: (name, _process, session) => session.permit(name, { limit: 1 }),
     list: ({ leasehold }) => leasehold.semaphores.list(),
   },
-  'checks of one node': {
-    write: (name, { leasehold }) => leasehold.health.register('node', name),
-    list: ({ leasehold }) => leasehold.health.list('node'),
-  },
-  'checks of all nodes': {
-    write: (name, { leasehold }) => leasehold.health.register(name, 'disk'),
-    list: ({ leasehold }) => leasehold.health.list(),
-  },
   'members of a group': {
     write: async (name, { leasehold }) => (await leasehold.waitGroup('g')).add([name]),
     async *list({ leasehold }) {

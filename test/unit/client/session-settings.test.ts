@@ -16,7 +16,6 @@ const DEFAULTS = {
   ttlMs: 30_000,
   lockDelayMs: 15_000,
   behaviour: 'release',
-  checks: [],
 };
 
 describe('a session', () => {
@@ -40,8 +39,6 @@ describe('a session', () => {
 
   test.each<[object, string]>([
     [{ behavior: 'keep' }, `behavior = "keep": must be 'release' or 'delete'`],
-    [{ checks: 'disk' }, 'checks = "disk": must be a list of ids of health checks'],
-    [{ checks: [''] }, 'check id is empty'],
     [{ name: '' }, 'session name is empty'],
     [{ node: '' }, 'node is empty'],
     [{ ttl: '1s', heartbeat: '1s' }, 'heartbeat'],
@@ -70,19 +67,6 @@ describe('a session', () => {
     expect(session.holder.timing).toMatchObject({ ttlMs: 20_000, heartbeatMs: 2_000, maxClockSkewMs: 500 });
     expect(renewed).toBeGreaterThanOrEqual(3);
     expect(told.slice(renewed)).toEqual(['lost']);
-  });
-
-  test('is bound to the checks of its node, and not opened if one has failed or is missing', async () => {
-    const { leasehold } = simulatedWorld().start();
-    await (await leasehold.health.register('n', 'disk')).pass();
-    await (await leasehold.health.register('n', 'net')).fail('cut');
-    const open = (...checks: readonly string[]) => leasehold.session({ node: 'n', checks });
-
-    const { id } = await open('disk');
-
-    expect(await leasehold.sessions.get(id)).toMatchObject({ checks: ['disk'] });
-    for (const checks of [['net'], ['disk', 'net'], ['gone']])
-      await expect(open(...checks)).rejects.toThrow('a session that is bound to it would end at once');
   });
 });
 

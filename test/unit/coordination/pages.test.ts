@@ -21,10 +21,8 @@ async function scene() {
   for (const name of NAMES) {
     await session.lock(name, { value: name });
     await session.permit(name, { limit: 2 });
-    await leasehold.health.register('n', name);
-    await leasehold.session({ ttl: '10m', name, node: 'n', checks: [name] });
+    await leasehold.session({ ttl: '10m', name });
   }
-  await leasehold.health.register('other', 'a');
   const group = await leasehold.waitGroup('g');
   await group.add(members, { seal: true });
   for (const id of members) await group.done(id);
@@ -47,19 +45,8 @@ test.each<[string, (scene: Scene) => Promise<unknown>, unknown]>([
     ['b'],
   ],
   ['semaphores', ({ leasehold }) => Array.fromAsync(leasehold.semaphores.list()), NAMES],
-  [
-    'checks of a node',
-    async ({ leasehold }) => (await Array.fromAsync(leasehold.health.list('n'))).map(({ id }) => id),
-    NAMES,
-  ],
-  [
-    'all checks',
-    async ({ leasehold }) => (await Array.fromAsync(leasehold.health.list())).map(({ node, id }) => `${node}/${id}`),
-    [...NAMES.map((name) => `n/${name}`), 'other/a'],
-  ],
   ['members', async ({ group }) => (await Array.fromAsync(group.members())).map(({ id }) => id), members],
   ['the wait for members', ({ group }) => group.wait({ wait: '1s' }), { kind: 'complete', members: 4, lost: 0 }],
-  ['the end of a node', ({ leasehold }) => leasehold.health.deregisterNode('n'), NAMES.length],
 ])('of %s', async (_what, act, expected) => {
   const there = await scene();
 

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { Session } from '../../../shared/client/session.ts';
-import { stampOf } from '../../../shared/core/lease/stamp.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
@@ -31,8 +30,6 @@ const lock: Acquire = (session) => session.lock('k', { value: 'v', wait: '2m' })
 const permit: Acquire = (session) => session.permit('s', { limit: 1, wait: '2m' });
 
 const destroy: Take = ({ operator, session }, delay) => operator.leasehold.sessions.destroy(session.id, delay);
-const failCheck: Take = ({ operator: { ports }, session: { id } }) =>
-  ports.sessions.invalidate({ id, reason: 'check', ...stampOf(ports.runtime) });
 const forceRelease: Take = ({ operator, right }, delay) =>
   operator.leasehold.locks.forceRelease('k', { ...BY, leaseCounter: right.fencingToken, ...delay });
 const remove: Take = ({ operator, right: _ }, delay) =>
@@ -82,8 +79,6 @@ async function take(
 describe.each<[string, Acquire, Take]>([
   ['a lock, when its session is destroyed', lock, destroy],
   ['a permit, when its session is destroyed', permit, destroy],
-  ['a lock, when a check of its session failed', lock, failCheck],
-  ['a permit, when a check of its session failed', permit, failCheck],
   ['a lock that is released by force', lock, forceRelease],
   ['a lock whose entry is deleted', lock, remove],
   ['a permit that is evicted', permit, evict],

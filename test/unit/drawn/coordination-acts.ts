@@ -7,7 +7,6 @@ import { acting, of, patienceOf, someone, stateOf } from './held.ts';
 import { electionActs, lockActs, sessionActs } from './lock-acts.ts';
 
 const MEMBERS = ['a', 'b', 'c'] as const;
-const NODE = 'host';
 const BUCKET = { rate: 2, per: '1s', burst: 3 } as const;
 
 function permitFacts({ fencingToken, permits, record, signal }: Permit): readonly unknown[] {
@@ -142,25 +141,5 @@ function otherActs(act: Acting): Acts {
       },
     ],
     [1, () => act('tokens', ({ leasehold }) => leasehold.rateLimiter('r', BUCKET).get('t'))],
-    [
-      2,
-      (prng) => {
-        const ttl = prng.pick(['10s', '1m'] as const);
-        return act(
-          `register disk for ${ttl}`,
-          async ({ leasehold }) => (await leasehold.health.register(NODE, 'disk', { ttl })).record,
-        );
-      },
-    ],
-    [
-      3,
-      (prng) => {
-        const verb = prng.pick(['pass', 'pass', 'warn', 'fail', 'deregister'] as const);
-        return act(`${verb} disk`, async ({ leasehold }) =>
-          (await leasehold.health.check(NODE, 'disk'))?.[verb]('drawn'),
-        );
-      },
-    ],
-    [1, () => act('checks', ({ leasehold }) => Array.fromAsync(leasehold.health.list()))],
   ];
 }

@@ -8,12 +8,11 @@ import type { Acting } from './held.ts';
 import { of, patienceOf, someone, stateOf } from './held.ts';
 
 const KEYS = ['k', 'l', 'k/deep'] as const;
-const NODE = 'host';
 
 const somewhere = (prng: Prng): string => prng.pick(KEYS);
 
-function lockFacts({ key, fencingToken, value, flags, modifyIndex, signal }: Lock): readonly unknown[] {
-  return [key, fencingToken, value, flags, modifyIndex, stateOf(signal)];
+function lockFacts({ key, fencingToken, value, modifyIndex, signal }: Lock): readonly unknown[] {
+  return [key, fencingToken, value, modifyIndex, stateOf(signal)];
 }
 
 function termFacts({ term, fencingToken, value, signal }: Leadership): readonly unknown[] {
@@ -30,7 +29,6 @@ export function sessionActs(act: Acting): Acts {
           ttl: prng.pick(['10s', '30s'] as const),
           lockDelay: prng.pick(['0s', '3s', '15s'] as const),
           behavior: prng.pick(['release', 'release', 'delete'] as const),
-          ...(prng.chance(0.3) ? { node: NODE, checks: ['disk'] } : {}),
         };
         return act(`open ${name} ${shown(settings)}`, async ({ leasehold }, { sessions }) => {
           const session = await leasehold.session({ name, node: 'node', ...settings });
@@ -98,7 +96,7 @@ export function lockActs(act: Acting): Acts {
       (prng) => {
         const [name, key] = [someone(prng), somewhere(prng)];
         const options = {
-          ...(prng.chance(0.5) ? { value: prng.pick(['v', 'w']), flags: 3 } : {}),
+          ...(prng.chance(0.5) ? { value: prng.pick(['v', 'w']) } : {}),
           ...(prng.chance(0.3) ? { reentrant: true } : {}),
         };
         return act(`tryLock ${key} by ${name} ${shown(options)}`, async (_, { sessions, locks }) => {

@@ -34,19 +34,6 @@ test('of sessions', async () => {
   expect(await Array.fromAsync(leasehold.sessions.list())).toHaveLength(1);
 });
 
-test('ends the sessions that are bound to a failing check', async () => {
-  const world = simulatedWorld();
-  const { leasehold } = world.start();
-  const check = await leasehold.health.register('n', 'disk');
-  const damaged = await leasehold.session({ name: 'a' });
-  const bound = await leasehold.session({ name: 'b', node: 'n', checks: ['disk'] });
-  await damageSession(world, damaged.id);
-
-  expect(await check.fail('gone')).toBe(1);
-
-  expect(await leasehold.sessions.get(bound.id)).toMatchObject({ status: 'invalid', reason: 'check' });
-});
-
 test('of locks', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();

@@ -1,6 +1,5 @@
 /** `SessionHolder.end`, and unresolved writes until then. */
 import { describe, expect, test, vi } from 'vitest';
-import type { LeaseLostError } from '../../../shared/core/errors.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
@@ -8,12 +7,11 @@ import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const HEARTBEAT_MS = 10_000;
 
-async function open(given: Parameters<typeof sessionTiming>[0] = {}, events?: SessionEvents, checks: string[] = []) {
+async function open(given: Parameters<typeof sessionTiming>[0] = {}, events?: SessionEvents) {
   const world = simulatedWorld();
   const here = world.start();
-  for (const check of checks) await here.leasehold.health.register('n', check, { ttl: '1h' });
   const holder = await SessionHolder.create(
-    { timing: sessionTiming(given), name: 'n', node: 'n', behaviour: 'release', checks },
+    { timing: sessionTiming(given), name: 'n', node: 'n', behaviour: 'release' },
     { ...here.ports, store: here.ports.sessions, ...(events === undefined ? {} : { events }) },
   );
   const status = async () => (await here.leasehold.sessions.get(holder.id))?.status;
@@ -129,33 +127,12 @@ describe('an unresolved write', () => {
   });
 });
 
-describe('a health check that cannot be read', () => {
-  test('is told of, and the session goes on', async () => {
-    const [onRenewalFailed, onLost] = [vi.fn<() => void>(), vi.fn<(error: LeaseLostError) => void>()];
-    const { world, here, holder } = await open({}, { onRenewalFailed, onLost }, ['disk']);
-    const attempt = here.driver.attempt.bind(here.driver);
-    here.driver.attempt = (kind, input, signal) =>
-      kind === 'batchGet' ? Promise.reject(new Error('no answer')) : attempt(kind, input, signal);
-
-    await world.clock.advance(2 * HEARTBEAT_MS);
-
-    expect(onRenewalFailed.mock.calls.length).toBeGreaterThanOrEqual(1);
-    expect(onLost).not.toHaveBeenCalled();
-    expect(holder.remainingTrustMs()).toBeGreaterThan(0);
-  });
-});
-
 test('a session without hooks warns of nothing, whatever befalls it', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
   for (const ttlMs of [30_000, null]) {
-    const { world, here, holder } = await open({ ttlMs }, undefined, ['disk']);
+    const { world, here, holder } = await open({ ttlMs });
     holder.settleLater('a write', vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error('no answer')));
-    const attempt = here.driver.attempt.bind(here.driver);
-    // Renewals are confirmed, checks cannot be read.
-    here.driver.attempt = (kind, input, signal) =>
-      kind === 'batchGet' ? Promise.reject(new Error('no answer')) : attempt(kind, input, signal);
     await world.clock.advance(2 * HEARTBEAT_MS);
-    // Then nothing answers.
     here.driver.attempt = () => Promise.reject(new Error('no answer'));
     await world.clock.advance(HEARTBEAT_MS);
     await holder.end();

@@ -23,17 +23,15 @@ async function open({
   ttlMs = 30_000,
   drawn = 1,
   events,
-  checks,
 }: {
   readonly ttlMs?: number | null;
   readonly drawn?: number;
   readonly events?: SessionEvents;
-  readonly checks?: readonly string[];
 } = {}) {
   const world = simulatedWorld();
   const here = world.start({}, { random: { next: () => drawn }, ids: systemIds });
   const holder = await SessionHolder.create(
-    { timing: sessionTiming({ ttlMs }), name: 'n', node: 'n', behaviour: 'release', checks },
+    { timing: sessionTiming({ ttlMs }), name: 'n', node: 'n', behaviour: 'release' },
     { ...here.ports, store: here.ports.sessions, ...(events === undefined ? {} : { events }) },
   );
   const key = sessionKey(holder.id);
@@ -135,19 +133,6 @@ describe('a renewal', () => {
     await holder.renew();
 
     expect(ledgerOf(holder)['.#unanswered']).toBe(0);
-  });
-
-  test.each([
-    ['gets no answer', ({ here }: Opened) => void intercept(here, 'update', silence)],
-    ['is refused', ({ write }: Opened) => write({ nonce: 'theirs' })],
-  ])('that %s asks for no health check', async (_what, strike) => {
-    const opened = await open({ checks: ['disk'] });
-    await strike(opened);
-    opened.here.driver.attempts.length = 0;
-
-    await opened.world.clock.advance(2 * HEARTBEAT_MS);
-
-    expect(opened.here.driver.attempts).not.toContain('batchGet');
   });
 });
 
@@ -278,18 +263,6 @@ describe('a revocation', () => {
 
     expect(heard).toEqual(['r1', 'r1000']);
   });
-});
-
-test('a session whose health check has failed is lost at that heartbeat, by that check', async () => {
-  const onLost = vi.fn<(error: LeaseLostError) => void>();
-  const { world, here, holder } = await open({ checks: ['disk'], events: { onLost } });
-  await here.leasehold.health.register('n', 'disk', { ttl: '5s' });
-
-  await world.clock.advance(HEARTBEAT_MS);
-
-  expect(onLost.mock.calls).toMatchObject([[{ reason: 'invalidated' }]]);
-  expect(onLost.mock.calls[0]?.[0].message).not.toContain('it was ended');
-  expect(await here.leasehold.sessions.get(holder.id)).toMatchObject({ status: 'invalid', reason: 'check' });
 });
 
 test('gives out sequence numbers that grow, and the clock of its process', async () => {

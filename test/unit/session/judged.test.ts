@@ -10,7 +10,6 @@ const COMMON = {
   name: 'n',
   node: 'host',
   behaviour: 'release',
-  checks: [],
   revoked: [],
   nonce: 'x',
   renewals: 3,

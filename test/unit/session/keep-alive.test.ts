@@ -165,21 +165,6 @@ describe('SessionHolder without a TTL', () => {
     await session.end();
   });
 
-  test('ends if one of its health checks fails', async () => {
-    const world = simulatedWorld();
-    const { leasehold } = world.start();
-    const check = await leasehold.health.register('n', 'disk', { ttl: '1m' });
-    const session = await leasehold.session({ ttl: null, node: 'n', checks: ['disk'] });
-
-    await world.clock.advance(30_000);
-    expect(session.signal.aborted).toBe(false);
-    await world.clock.advance(60_000);
-
-    expect(session.signal.aborted).toBe(true);
-    expect(await leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'check' });
-    expect(check.record.status).toBe('passing');
-  });
-
   test('stays trusted while its row cannot be read', async () => {
     const failed = Promise.withResolvers<unknown>();
     const { world, session, process } = await open({ events: { onRenewalFailed: failed.resolve } });

@@ -13,7 +13,6 @@ const EXPIRED: InvalidSession = {
   name: 'n',
   node: 'host',
   behaviour: 'release',
-  checks: [],
   revoked: [],
   nonce: 'x',
   renewals: 3,
@@ -36,12 +35,11 @@ describe('the lock-delay', () => {
     ['that was destroyed lasts until it would have expired', { reason: 'destroyed', invalidatedAt: T - 20_000 }, T],
     ['that was destroyed counts from there', { reason: 'destroyed', invalidatedAt: T - 10_000 }, T + 5_000],
     ['that was destroyed after its end as well', { reason: 'destroyed', invalidatedAt: T + 90_000 }, T + 105_000],
-    ['whose check failed lasts until it would have expired', { reason: 'check', invalidatedAt: T - 20_000 }, T],
     ['of no length does not shorten the trust', { reason: 'destroyed', invalidatedAt: T - 20_000, lockDelayMs: 0 }, T],
     ['of a gateway counts from there', { reason: 'destroyed', invalidatedAt: T - 20_000, remote: true }, T - 5_000],
     [
       'without a TTL counts from there',
-      { reason: 'check', invalidatedAt: T, ttlMs: null, expiresAt: null },
+      { reason: 'destroyed', invalidatedAt: T, ttlMs: null, expiresAt: null },
       T + 15_000,
     ],
     [

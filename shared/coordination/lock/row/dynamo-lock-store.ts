@@ -62,8 +62,13 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async commit(writes, conditions, ended, stamp) {
-      const result = await sender.transact(commitLocks(table, writes, conditions, ended, stamp), stamp.nonce);
-      return result.kind === 'applied' ? 'applied' : 'refused';
+      const statement = commitLocks(table, writes, conditions, ended, stamp);
+      const result =
+        statement.kind === 'update'
+          ? await sender.write(statement, stamp.nonce)
+          : await sender.transact(statement, stamp.nonce);
+      if (result.kind === 'applied') return { kind: 'applied' };
+      return { kind: 'refused', earlierAttempt: result.kind === 'canceled' ? 'none' : result.earlierAttempt };
     },
 
     async getMany(keys, { consistent = true, onDamaged } = {}) {

@@ -1,5 +1,4 @@
-import { base64Of } from '../../../core/runtime/bytes.ts';
-import type { Entry, ForcedRelease, LockRecord } from '../lock-record.ts';
+import type { ForcedRelease, LockRecord } from '../lock-record.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
@@ -9,19 +8,18 @@ export function decodeLock(item: DynamoItem): LockRecord {
   const row = new ItemReader(item);
   const [, key = ''] = splitKey(row.key);
   const count = (attribute: string): number => row.count(attribute);
-  const createIndex = row.optional('createIndex', count);
+  const createdAt = row.optional('createdAt', count);
   const facts = {
     key,
     leaseCounter: row.optional('leaseCounter', count) ?? 0,
     modifyIndex: row.count('modifyIndex'),
     entry:
-      createIndex === undefined
+      createdAt === undefined
         ? undefined
         : {
-            ...decodeValue(row),
-            flags: row.optional('flags', (attribute) => row.whole(attribute)) ?? 0,
-            createIndex,
-            lockIndex: row.optional('lockIndex', count) ?? 0,
+            value: row.optional('value', (attribute) => row.string(attribute)),
+            createdAt,
+            ...(row.has('consul') ? { consul: row.map('consul') } : {}),
           },
     notBefore: row.optional('notBefore', count) ?? 0,
     freedAt: row.optional('freedAt', count) ?? 0,
@@ -30,11 +28,6 @@ export function decodeLock(item: DynamoItem): LockRecord {
   };
   if (!row.has('session')) return { ...facts, state: 'free' };
   return { ...facts, state: 'held', session: row.string('session'), acquiredAt: row.count('acquiredAt') };
-}
-
-function decodeValue(row: ItemReader): Pick<Entry, 'value' | 'encoding'> {
-  if (row.isBinary('value')) return { value: base64Of(row.binary('value')), encoding: 'base64' };
-  return { value: row.optional('value', (attribute) => row.string(attribute)), encoding: 'text' };
 }
 
 function decodeForced(row: ItemReader, attribute: string): ForcedRelease {

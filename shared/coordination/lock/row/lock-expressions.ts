@@ -1,6 +1,5 @@
 /** Conditions, effects and values from which the statements of a lock row are built; its attributes are listed in `lock-statements.ts`. */
 import { defined } from '../../../core/defined.ts';
-import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Content, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
 import { endedAt } from '../lock-record.ts';
@@ -32,18 +31,15 @@ export const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex
 const NAME_VERSION = '#v = if_not_exists(#v, :v)';
 export const LIST = `${NAME_VERSION}, #directoryKey = :directory, #directoryName = :name`;
 const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
-export const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
-/** An acquire counts the entry's tenures, and a new entry begins at one. */
-const COUNT_TENURE = '#lockIndex = if_not_exists(#lockIndex, :none) + :one';
-const NEW_ENTRY = '#createIndex = :now, #lockIndex = :one';
-export const STORE = '#value = :value, #flags = :flags';
+export const KEEP_ENTRY = '#createdAt = if_not_exists(#createdAt, :now)';
+const NEW_ENTRY = '#createdAt = :now';
 export const LEAVE = '#session, #acquiredAt';
 export const FREE = '#freedAt = :freedAt';
 /** Behind other assignments. */
 export const CLOSE = ', #notBefore = :notBefore';
 /** Counters start at the clock. */
 export const NEVER_GIVEN = -1;
-export const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
+export const DROP_ENTRY = '#value, #consul, #createdAt, #directoryKey, #directoryName';
 
 /** Returns a key up to its first `/`, so that keys with the same beginning are listed together. */
 export function folderOf(key: string): string {
@@ -55,29 +51,31 @@ export function takeEffect(
   { content, isListed }: LockWish,
   { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
 ): string {
-  const entry = isFresh ? NEW_ENTRY : `${KEEP_ENTRY}, ${COUNT_TENURE}`;
-  const take = `SET ${TOUCH}, ${isListed ? LIST : NAME_VERSION}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
-  if (content !== undefined) return `${take}, ${STORE} REMOVE #ttl, #notBefore`;
-  return isFresh ? `${take} REMOVE #ttl, #notBefore, #value, #flags` : `${take} REMOVE #ttl, #notBefore`;
+  const entry = isFresh ? NEW_ENTRY : KEEP_ENTRY;
+  const { store, clear } = contentEffect(content);
+  const old = content === undefined && isFresh ? ', #value, #consul' : clear;
+  const listed = isListed ? LIST : NAME_VERSION;
+  return `SET ${TOUCH}, ${listed}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}${store} REMOVE #ttl, #notBefore${old}`;
 }
 
 export function takeValues(
   { key, session, content, isListed }: Omit<AcquireRequest, 'openBefore'>,
-  { isFresh }: { readonly isFresh: boolean },
   stamp: Stamp,
 ): Values {
   const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
-  const values = { ...updateValues(content, stamp), ...known, ':taker': session };
-  // DynamoDB refuses values that are not used in an expression.
-  return isFresh ? values : { ...values, ':none': 0 };
+  return { ...updateValues(content, stamp), ...known, ':taker': session };
 }
 
-export function updateEffect(content: Content | undefined): string {
-  return content === undefined ? `SET ${TOUCH}` : `SET ${TOUCH}, ${STORE}`;
+/** What a content adds to an effect: `store` to SET, and `clear` to REMOVE, because a content replaces all of the earlier one. */
+export function contentEffect(content: Content | undefined): { readonly store: string; readonly clear: string } {
+  if (content === undefined) return { store: '', clear: '' };
+  return content.consul === undefined
+    ? { store: ', #value = :value', clear: ', #consul' }
+    : { store: ', #value = :value, #consul = :consul', clear: '' };
 }
 
 export function updateValues(content: Content | undefined, stamp: Stamp): Values {
-  return { ...touchValues(stamp), ...(content === undefined ? {} : contentValues(content)) };
+  return { ...touchValues(stamp), ...defined({ ':value': content?.value, ':consul': content?.consul }) };
 }
 
 export function touchValues({ now, nonce }: Stamp): Values {
@@ -86,10 +84,6 @@ export function touchValues({ now, nonce }: Stamp): Values {
 
 export function listValues(key: string): Values {
   return { ':v': SCHEMA_VERSION, ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
-}
-
-export function contentValues({ value, encoding, flags }: Content): Values {
-  return { ':value': encoding === 'base64' ? bytesOfBase64(value) : value, ':flags': flags };
 }
 
 export function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>): Values {

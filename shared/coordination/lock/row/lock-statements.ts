@@ -7,9 +7,9 @@
  * | v | N | schema version | the first writer |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled unanswered request, never restarts | acquire, take over, force, disown, bar |
  * | session, acquiredAt | S; N, epoch ms | the holder, and the start of its tenure; absent while free | acquire, take over; removed by release, settle, force, disown |
- * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
- * | lockIndex | N | tenures of this entry; not a token, because it goes with the entry | acquire, take over; removed with the value |
- * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
+ * | value | S | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
+ * | consul | M | what a Consul gateway keeps with the value; opaque here | with a value, and removed by one without it; removed with the value |
+ * | createdAt | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
  * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
  * | freedAt | N, epoch ms | end of the last tenure, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
  * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force, remove and release of another's; removed by acquire |
@@ -52,7 +52,6 @@ import {
   TOUCH,
   LIST,
   KEEP_ENTRY,
-  STORE,
   LEAVE,
   FREE,
   CLOSE,
@@ -60,11 +59,10 @@ import {
   DROP_ENTRY,
   takeEffect,
   takeValues,
-  updateEffect,
+  contentEffect,
   updateValues,
   touchValues,
   listValues,
-  contentValues,
   claimValues,
   endValues,
   closeValues,
@@ -86,7 +84,7 @@ export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp
     guard: `${IS_FREE} AND ${IS_OPEN} AND ${IS_UNTOUCHED} AND ${IS_KNOWN}`,
     effect: takeEffect(request, { isFresh: false, isHeld: false }),
     values: {
-      ...takeValues(request, { isFresh: false }, stamp),
+      ...takeValues(request, stamp),
       ':openBefore': request.openBefore,
       ':observedCounter': request.observedCounter ?? NEVER_GIVEN,
     },
@@ -110,7 +108,7 @@ export function takeOverLock(
     key: lockKey(request.key),
     guard: IS_HELD_BY,
     effect: takeEffect(request, { ...options, isHeld: true }),
-    values: { ...takeValues(request, options, stamp), ...endValues(observed, stamp) },
+    values: { ...takeValues(request, stamp), ...endValues(observed, stamp) },
   });
 }
 
@@ -143,7 +141,7 @@ export function acquireObserved(
     guard: record === undefined ? IS_ABSENT : IS_AS_OBSERVED,
     effect: takeEffect(request, { isFresh, isHeld }),
     values: {
-      ...takeValues({ ...request, key }, { isFresh }, stamp),
+      ...takeValues({ ...request, key }, stamp),
       ...observedValues(record),
       ...(isHeld ? { ':freedAt': endedAt(record, stamp.now) } : {}),
     },
@@ -161,11 +159,12 @@ export function updateLock(
   content: Content | undefined,
   stamp: Stamp,
 ): Statement<'update'> {
+  const { store, clear } = contentEffect(content);
   return updateStatement('lock.update', {
     table,
     key: lockKey(observed.key),
     guard: `${IS_HELD_BY} AND ${IS_AS_OBSERVED}`,
-    effect: updateEffect(content),
+    effect: `SET ${TOUCH}${store}${clear === '' ? '' : ' REMOVE #consul'}`,
     values: { ...updateValues(content, stamp), ...claimValues(observed), ...observedValues(observed) },
   });
 }
@@ -182,6 +181,7 @@ export function releaseLock(
   stamp: Stamp,
 ): Statement<'update'> {
   const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;
+  const { store, clear } = contentEffect(content);
   return updateStatement('lock.release', {
     table,
     key: lockKey(observed.key),
@@ -189,7 +189,7 @@ export function releaseLock(
     guard: isExact ? `${guard} AND ${IS_AS_OBSERVED}` : guard,
     effect: sweepable
       ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}`
-      : `${updateEffect(content)}, ${FREE}${closing === undefined ? '' : CLOSE} REMOVE ${LEAVE}`,
+      : `SET ${TOUCH}${store}, ${FREE}${closing === undefined ? '' : CLOSE} REMOVE ${LEAVE}${clear}`,
     values: {
       ...updateValues(content, stamp),
       ...endValues(observed, stamp),
@@ -334,12 +334,13 @@ export function putValue(
   content: Content,
   stamp: Stamp,
 ): Statement<'update'> {
+  const { store, clear } = contentEffect(content);
   return updateStatement('lock.put', {
     table,
     key: lockKey(key),
     guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect: `SET ${TOUCH}, ${LIST}, ${KEEP_ENTRY}, ${STORE} REMOVE #ttl`,
-    values: { ...touchValues(stamp), ...listValues(key), ...contentValues(content), ...observedValues(observed) },
+    effect: `SET ${TOUCH}, ${LIST}, ${KEEP_ENTRY}${store} REMOVE #ttl${clear}`,
+    values: { ...updateValues(content, stamp), ...listValues(key), ...observedValues(observed) },
   });
 }
 

@@ -26,7 +26,7 @@ async function force({ there }: Scene): Promise<void> {
 
 const STATES: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   'was never written': () => Promise.resolve(),
-  'has a value': ({ there }) => there.leasehold.locks.put(KEY, 'v', { flags: 7 }),
+  'has a value': ({ there }) => there.leasehold.locks.put(KEY, 'v'),
   'is held': ({ theirs }) => theirs.lock(KEY, { value: 'v' }),
   'was released': async ({ theirs }) => (await theirs.lock(KEY)).release(),
   'was deleted': async ({ there }) => {

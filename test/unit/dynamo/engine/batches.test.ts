@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readInBatches } from '../../../../shared/dynamo/engine/batches.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { readChecks } from '../../../../shared/session/row/check-statements.ts';
+import { readSessions } from '../../../../shared/session/row/session-statements.ts';
 import type { DynamoCalls } from '../../../../shared/dynamo/engine/driver.ts';
 import type { Runtime } from '../../../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
@@ -28,15 +28,7 @@ function open(answersAtMost = 100, runtime: Runtime = systemRuntime) {
     },
   } as unknown as DynamoDriver;
   const sender = new Sender({ driver, runtime });
-  const read = (ids: readonly string[]) =>
-    readInBatches(
-      sender,
-      TABLE,
-      readChecks(
-        TABLE,
-        ids.map((id) => ({ node: 'n', id })),
-      ),
-    );
+  const read = (ids: readonly string[]) => readInBatches(sender, TABLE, readSessions(TABLE, ids));
   return { read, requests };
 }
 

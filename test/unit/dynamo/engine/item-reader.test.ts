@@ -38,7 +38,6 @@ const READERS: Readonly<Record<string, (row: ItemReader) => unknown>> = {
   string: (row) => row.string('it'),
   number: (row) => row.number('it'),
   count: (row) => row.count('it'),
-  whole: (row) => row.whole('it'),
   numberOrNull: (row) => row.numberOrNull('it'),
   oneOf: (row) => row.oneOf('it', ['one', 'two']),
   boolean: (row) => row.boolean('it'),

@@ -15,13 +15,19 @@
  * | directoryKey, directoryName | S | `check`, node and id: the listing | register; removed by deregister |
  * | ttl | N, epoch s | deletion of deregistered checks; others have none | deregister |
  */
-import { defined } from '../../core/defined.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import { defined } from '../../../shared/core/defined.ts';
+import type { Stamp } from '../../../shared/core/lease/stamp.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from '../health.ts';
-import { checkKey } from '../../dynamo/engine/keys.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
-import type { Statement } from '../../dynamo/engine/statement.ts';
-import { batchGetStatement, directoryStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+import type { RowKey } from '../../../shared/dynamo/engine/keys.ts';
+import { joinKey } from '../../../shared/dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../shared/dynamo/engine/schema.ts';
+import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
+import {
+  batchGetStatement,
+  directoryStatement,
+  getStatement,
+  updateStatement,
+} from '../../../shared/dynamo/engine/statement.ts';
 
 /**
  * Guard: not written since it was observed, or still absent:
@@ -38,7 +44,7 @@ export function registerCheck(
   const { node, id, status, note, ttlMs } = check;
   return updateStatement('check.register', {
     table,
-    key: checkKey(node, id),
+    key: checkKey({ node, id }),
     guard: observed === undefined ? 'attribute_not_exists(#pk)' : IS_AS_OBSERVED,
     effect:
       'SET #v = :v, #node = :node, #id = :id, #status = :status, #note = :note, #ttlMs = :ttlMs, #expiresAt = :expiresAt, ' +
@@ -73,7 +79,7 @@ export function reportCheck(
 ): Statement<'update'> {
   return updateStatement('check.report', {
     table,
-    key: checkKey(observed.node, observed.id),
+    key: checkKey(observed),
     guard: IS_AS_OBSERVED,
     effect: 'SET #status = :status, #note = :note, #expiresAt = :expiresAt, #updatedAt = :now, #nonce = :nonce',
     values: {
@@ -95,7 +101,7 @@ export function reportCheck(
 export function deregisterCheck(table: string, observed: CheckRecord, { now, nonce }: Stamp): Statement<'update'> {
   return updateStatement('check.deregister', {
     table,
-    key: checkKey(observed.node, observed.id),
+    key: checkKey(observed),
     guard: IS_AS_OBSERVED,
     effect:
       'SET #status = :deregistered, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl REMOVE #directoryKey, #directoryName',
@@ -109,19 +115,19 @@ export function deregisterCheck(table: string, observed: CheckRecord, { now, non
   });
 }
 
+/** Both names are checked before: their lengths fit a key. */
+export function checkKey({ node, id }: CheckKey): RowKey {
+  return { pk: joinKey(['check', node, id]), sk: 'check' };
+}
+
 /** Registered checks, by node. Eventually consistent. */
 export const pageOfChecks = (table: string, prefix: string, after: unknown): Statement<'query'> =>
   directoryStatement('check.page', table, 'check', prefix, { after });
 
-export const readCheck = (table: string, { node, id }: CheckKey): Statement<'get'> =>
-  getStatement('check.get', table, checkKey(node, id));
+export const readCheck = (table: string, key: CheckKey): Statement<'get'> =>
+  getStatement('check.get', table, checkKey(key));
 
 export const readChecks = (table: string, keys: readonly CheckKey[]): Statement<'batchGet'> =>
-  batchGetStatement(
-    'check.getMany',
-    table,
-    keys.map(({ node, id }) => checkKey(node, id)),
-    { consistent: true },
-  );
+  batchGetStatement('check.getMany', table, keys.map(checkKey), { consistent: true });
 
 const IS_AS_OBSERVED = '#nonce = :observedNonce';

@@ -1,19 +1,20 @@
 /** Nodes and health checks: register, report and deregister them, and end the sessions that are bound to them. */
-import { utf8Bytes } from '../core/runtime/bytes.ts';
-import { ConfigurationError, shown } from '../core/errors.ts';
-import type { Duration } from '../core/validate/duration.ts';
-import { givenMs } from '../core/validate/duration.ts';
-import { validName } from '../core/validate/name.ts';
-import { validOptions } from '../core/validate/options.ts';
-import { ensureUnwritten } from '../core/lease/outcome.ts';
-import { stampOf } from '../core/lease/stamp.ts';
-import type { Runtime } from '../core/runtime/runtime.ts';
-import { contended, retryContended } from '../core/wait/retry-contended.ts';
+import { utf8Bytes } from '../../shared/core/runtime/bytes.ts';
+import { ConfigurationError, shown } from '../../shared/core/errors.ts';
+import type { Duration } from '../../shared/core/validate/duration.ts';
+import { givenMs } from '../../shared/core/validate/duration.ts';
+import { validName } from '../../shared/core/validate/name.ts';
+import { validOptions } from '../../shared/core/validate/options.ts';
+import { ensureUnwritten } from '../../shared/core/lease/outcome.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
 import type { CheckStore } from './check-store.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
 import { CHECK_STATUSES, NODE_CHECK } from './health.ts';
-import type { SessionClient } from './session-client.ts';
-import type { SessionStore } from './session-store.ts';
+import { checksOf } from './bound-checks.ts';
+import type { SessionClient } from '../../shared/session/session-client.ts';
+import type { SessionStore } from '../../shared/session/session-store.ts';
 
 export interface CheckOptions {
   /** How long a report is valid. Default: until the next report. */
@@ -190,7 +191,7 @@ function describe({ node, id }: CheckKey): string {
 /**
  * Reads all sessions once, which is acceptable for a rare event.
  * A session that the listing does not show yet also ends,
- * because its holder and its contenders read its checks again.
+ * because every gateway that reads it reads its checks.
  */
 async function endSessionsBoundTo(
   keys: readonly CheckKey[],
@@ -198,9 +199,9 @@ async function endSessionsBoundTo(
 ): Promise<number> {
   let ended = 0;
   for await (const session of sessionClient.list()) {
-    const isBound = keys.some(({ node, id }) => session.node === node && session.checks.includes(id));
+    const isBound = keys.some(({ node, id }) => session.node === node && checksOf(session).includes(id));
     if (session.status !== 'live' || !isBound) continue;
-    const outcome = await sessions.invalidate({ id: session.id, reason: 'check', ...stampOf(runtime) });
+    const outcome = await sessions.invalidate({ id: session.id, reason: 'destroyed', ...stampOf(runtime) });
     if (outcome.kind === 'applied') ended++;
   }
   return ended;

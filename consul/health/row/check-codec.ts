@@ -1,7 +1,7 @@
 import type { CheckRecord } from '../health.ts';
 import { CHECK_STATUSES } from '../health.ts';
-import type { DynamoItem } from '../../dynamo/engine/driver.ts';
-import { ItemReader } from '../../dynamo/engine/item-reader.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { ItemReader } from '../../../shared/dynamo/engine/item-reader.ts';
 
 /** @throws CorruptItemError */
 export function decodeCheck(item: DynamoItem): CheckRecord {

@@ -1,8 +1,8 @@
-import type { Outcome } from '../core/lease/outcome.ts';
-import type { Stamp } from '../core/lease/stamp.ts';
+import type { Outcome } from '../../shared/core/lease/outcome.ts';
+import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
 
-/** Stores health checks. Every write is conditional; see `session/row/check-statements.ts` for the guards. */
+/** Stores health checks. Every write is conditional; see `row/check-statements.ts` for the guards. */
 export interface CheckStore {
   /** Registers a check, possibly again. Refused if its row was written since it was observed, or exists without having been observed. */
   register(
@@ -20,6 +20,8 @@ export interface CheckStore {
   deregister(observed: CheckRecord, write: Stamp): Promise<Outcome<CheckRecord>>;
   /** Strongly consistent. */
   get(key: CheckKey): Promise<CheckRecord | undefined>;
+  /** Checks of one node by id, strongly consistent; those without a row are absent from the map. */
+  getMany(keys: readonly CheckKey[]): Promise<ReadonlyMap<string, CheckRecord>>;
   /** A page of the registered checks of one node, or of all. Eventually consistent. */
   page(
     node: string | undefined,

@@ -1,14 +1,14 @@
 /**
  * Nodes and health checks: liveness that does not depend on the session's own heartbeat.
  * A check belongs to a node. A program that monitors something on the node reports it: pass, warn, fail.
- * A session may be bound to checks of its node. It ends as soon as one of them is seen critical, expired, or deregistered:
- *   - the program that reports the failure, or deregisters, ends the sessions that are bound to it;
- *   - the session's own holder reads its checks with every heartbeat;
- *   - a contender that is blocked by a live session reads that session's checks.
+ * A remote session may be bound to checks of its node. It ends as soon as a gateway sees one of them critical, expired, or deregistered:
+ *   - with the report of the failure, or with the deregistration;
+ *   - whenever it reads the session, and once a second for each waiting query.
+ * It ends as an operator ends it. The library's own contenders read no checks.
  * A node is the check named `node`; deregistering the node deregisters all its checks.
  *
  * Does not guarantee
- *   - That a failure ends a session at once. A contender that needs something that the session holds sees the failure.
+ *   - That a failure ends a session at once. The next request that reads the session, or something that it holds, sees the failure.
  *   - That a check is right. A false positive costs a live holder its session.
  *
  *     register ──▶ passing ⇄ warning ⇄ critical      reports renew the check's own TTL
@@ -47,18 +47,4 @@ export function failureOf(check: CheckRecord | undefined, now: number, maxClockS
   if (check.status === 'critical' || check.status === 'deregistered') return check.status;
   const isExpired = check.expiresAt !== null && check.expiresAt + maxClockSkewMs <= now;
   return isExpired ? 'expired' : undefined;
-}
-
-/** Describes the first failed check of a session. */
-export function firstFailure(
-  session: { readonly node: string; readonly checks: readonly string[] },
-  checks: ReadonlyMap<string, CheckRecord>,
-  now: number,
-  maxClockSkewMs: number,
-): string | undefined {
-  for (const id of session.checks) {
-    const failure = failureOf(checks.get(id), now, maxClockSkewMs);
-    if (failure !== undefined) return `check ${id} of node ${session.node} is ${failure}`;
-  }
-  return undefined;
 }

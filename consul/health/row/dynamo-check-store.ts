@@ -1,8 +1,8 @@
 import type { CheckStore } from '../check-store.ts';
 import { decodeCheck } from './check-codec.ts';
-import { splitKey } from '../../dynamo/engine/keys.ts';
-import { Rows } from '../../dynamo/engine/rows.ts';
-import type { Sender } from '../../dynamo/engine/send.ts';
+import { splitKey } from '../../../shared/dynamo/engine/keys.ts';
+import { Rows } from '../../../shared/dynamo/engine/rows.ts';
+import type { Sender } from '../../../shared/dynamo/engine/send.ts';
 import * as statements from './check-statements.ts';
 
 export function createCheckStore(sender: Sender, table: string): CheckStore {
@@ -13,6 +13,11 @@ export function createCheckStore(sender: Sender, table: string): CheckStore {
     deregister: (observed, stamp) => rows.write(statements.deregisterCheck(table, observed, stamp), stamp),
 
     get: (key) => rows.get(statements.readCheck(table, key)),
+
+    async getMany(keys) {
+      const checks = await rows.getMany(table, statements.readChecks(table, keys));
+      return new Map(checks.map((check) => [check.id, check]));
+    },
 
     async page(node, after) {
       const prefix = node === undefined ? '' : `${node}#`;
