@@ -43,7 +43,7 @@ export function command(bind: Bind): Command {
 }
 
 export async function openPage(options: PageOptions, runtime: Runtime): Promise<Page> {
-  const { startConsole } = await import('./server.ts');
+  const { startConsole } = await import('./server/server.ts');
   return startConsole(options, runtime);
 }
 

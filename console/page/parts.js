@@ -18,6 +18,14 @@ export function to(page, query = {}) {
 }
 
 /**
+ * @param {string} queue
+ * @param {string} id
+ */
+export function taskLink(queue, id) {
+  return h('a', { href: to('task', { queue, id }) }, id);
+}
+
+/**
  * @param {string} text
  * @param {'good' | 'bad' | 'busy' | 'waiting' | 'warning' | 'quiet'} tone
  */

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { openPage, visit } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';

@@ -1,7 +1,7 @@
 /** Focus after its element is gone, and controls that open, close or navigate only when they should. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';

@@ -1,7 +1,7 @@
 /** Single keys and updates, which a person can turn off; and moments, which can be shown as they are. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { openOn } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';

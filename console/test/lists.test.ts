@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Overview } from '../model.ts';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';

@@ -1,8 +1,8 @@
 /** Lost leases: counts each once, except leases lost before the first poll. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { ConsoleConnection } from '../connection.ts';
-import { OverviewRead } from '../views/overview.ts';
-import { SessionBook } from '../views/session-book.ts';
+import { ConsoleConnection } from '../server/connection.ts';
+import { OverviewRead } from '../server/views/overview.ts';
+import { SessionBook } from '../server/views/session-book.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';

@@ -7,7 +7,7 @@ import { listenOnLoopback } from '../../local/engine/listen.ts';
 import { close } from '../../shared/core/listen.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { openPage } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';

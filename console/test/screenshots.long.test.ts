@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { openPage } from './support/console-page.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';

@@ -1,9 +1,9 @@
 /** The price of views, its payer, and the note on incomplete counts. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { defined } from '../../shared/core/defined.ts';
-import { RecentFlow, flowBetween } from '../views/flow.ts';
+import { RecentFlow, flowBetween } from '../server/views/flow.ts';
 import type { Overview, TaskPage } from '../model.ts';
-import type { RunningConsole } from '../server.ts';
+import type { RunningConsole } from '../server/server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';

@@ -309,7 +309,7 @@ describe('the check itself', () => {
     ['a re-export against the direction', 'shared/core/a.ts', `export { E } from '../session/open.ts';`],
     ['a concept that imports its row', 'shared/session/open.ts', `import './row/session-statements.ts';`],
     ['a satellite imported by the core', 'cli/program.ts', `import { Remote } from '../consul/remote/remote.ts';`],
-    ['a satellite that leans on another', 'consul/command.ts', `import '../console/server.ts';`],
+    ['a satellite that leans on another', 'consul/command.ts', `import '../console/server/server.ts';`],
     ['a dynamic import against the direction', 'shared/tasks/task/a.ts', `await import('../../client/a.ts');`],
     ['an inline type import against the direction', 'shared/tasks/task/a.ts', `let x: import('../../client/a.ts').A;`],
     ['a primitive that leans on a sibling', 'shared/coordination/lock/a.ts', `import '../semaphore/permit.ts';`],

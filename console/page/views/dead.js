@@ -5,8 +5,7 @@
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { counted, plural, whole } from '../format.js';
-import { button, empty, tableOf, to, when } from '../parts.js';
-import { taskLink } from './tasks.js';
+import { button, empty, tableOf, taskLink, to, when } from '../parts.js';
 
 /** Queues whose dead tasks a person wants to read completely, at any price. @type {Set<string>} */
 const wanted = new Set();

@@ -4,8 +4,7 @@
 /** @import { Question, Scene } from '../app.js' */
 import { h } from '../dom.js';
 import { plural, span, whole } from '../format.js';
-import { button, empty, sentence, tableOf, taskBadge, to, when } from '../parts.js';
-import { taskLink } from './tasks.js';
+import { button, empty, sentence, tableOf, taskBadge, taskLink, to, when } from '../parts.js';
 
 /** Limit without a person's consent: about a cent. */
 export const FREE_UNITS = 32_768;

@@ -16,13 +16,13 @@ import {
   standingBadge,
   tableOf,
   taskBadge,
+  taskLink,
   taskState,
   to,
   when,
 } from '../parts.js';
 import { attemptsTable, timeline } from '../timeline.js';
 import { attemptsOf } from '../waterfall.js';
-import { taskLink } from './tasks.js';
 
 /** @type {View} */
 export const task = {

@@ -16,6 +16,7 @@ import {
   since,
   tableOf,
   taskBadge,
+  taskLink,
   taskState,
   to,
   when,
@@ -225,14 +226,6 @@ function list({ queue, tasks: lines, now }) {
     lines,
     ({ id }) => id,
   );
-}
-
-/**
- * @param {string} queue
- * @param {string} id
- */
-export function taskLink(queue, id) {
-  return h('a', { href: to('task', { queue, id }) }, id);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Pages of the console in a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import type { RunningConsole } from '../../server.ts';
+import type { RunningConsole } from '../../server/server.ts';
 import { PATIENCE_MS } from '../../../test/support/browser.ts';
 
 interface WatchedPage extends AsyncDisposable {

@@ -1,8 +1,8 @@
 /** A console over a table of a test's own. */
 import type { Overview } from '../../model.ts';
 import type { PageOptions } from '../../../cli/page.ts';
-import type { RunningConsole } from '../../server.ts';
-import { startConsole } from '../../server.ts';
+import type { RunningConsole } from '../../server/server.ts';
+import { startConsole } from '../../server/server.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { CommandSettings } from '../../../test/support/command.ts';

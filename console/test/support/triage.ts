@@ -1,10 +1,10 @@
 /** Many dead tasks in groups, on wide and narrow screens, read in steps. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { ConsoleConnection } from '../../connection.ts';
-import type { RunningConsole } from '../../server.ts';
-import { DeadLook } from '../../views/dead.ts';
-import { KnownNames } from '../../views/known-names.ts';
+import { ConsoleConnection } from '../../server/connection.ts';
+import type { RunningConsole } from '../../server/server.ts';
+import { DeadLook } from '../../server/views/dead.ts';
+import { KnownNames } from '../../server/views/known-names.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';

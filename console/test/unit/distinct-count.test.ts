@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DistinctCount } from '../../views/distinct-count.ts';
+import { DistinctCount } from '../../server/views/distinct-count.ts';
 
 describe('a count of different ids', () => {
   test('counts each once', () => {

@@ -1,7 +1,7 @@
 /** Whom the gate lets in: every combination of what a request can say, by its answer. */
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
-import { Gate } from '../../gate.ts';
+import { Gate } from '../../server/gate.ts';
 
 function open() {
   let [made, entered] = [0, 0];

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../../server.ts';
+import type { RunningConsole } from '../../server/server.ts';
 import type { CommandTable } from '../../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
 import type { ConsoleVisitor } from '../support/console.ts';

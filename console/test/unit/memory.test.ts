@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { NOW, STARTED, ago, session } from '../../../test/support/made-rows.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { ConsoleConnection, Stores } from '../../connection.ts';
-import type { PartitionSight } from '../../views/flow.ts';
-import { RecentFlow, flowBetween } from '../../views/flow.ts';
-import { KnownNames } from '../../views/known-names.ts';
-import { SessionBook } from '../../views/session-book.ts';
+import type { ConsoleConnection, Stores } from '../../server/connection.ts';
+import type { PartitionSight } from '../../server/views/flow.ts';
+import { RecentFlow, flowBetween } from '../../server/views/flow.ts';
+import { KnownNames } from '../../server/views/known-names.ts';
+import { SessionBook } from '../../server/views/session-book.ts';
 
 const sight = (ids: string, isMore = false): PartitionSight => ({
   hints: ids.split('').map((id) => ({ queue: 'q', id, readyAt: id.charCodeAt(0) })),

@@ -16,12 +16,12 @@ import {
   storeOf,
 } from '../../../test/support/made-stores.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { ConsoleConnection } from '../../connection.ts';
-import type { Feed } from '../../feed.ts';
-import { createRoutes } from '../../routes.ts';
-import { SharedReads } from '../../shared-reads.ts';
-import { OverviewRead } from '../../views/overview.ts';
-import { SessionBook } from '../../views/session-book.ts';
+import type { ConsoleConnection } from '../../server/connection.ts';
+import type { Feed } from '../../server/feed.ts';
+import { createRoutes } from '../../server/routes.ts';
+import { SharedReads } from '../../server/shared-reads.ts';
+import { OverviewRead } from '../../server/views/overview.ts';
+import { SessionBook } from '../../server/views/session-book.ts';
 
 /** One poll after the other, of a console that was opened a minute before. */
 const SOME_TIME_MS = 60_000;

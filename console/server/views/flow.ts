@@ -5,7 +5,7 @@
  * A truncated poll covers a partition up to the last entry that it saw, and says nothing about the rest.
  * So the figures are lower bounds: tasks that came and went between two polls were never seen either.
  */
-import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
+import type { ReadyEntry } from '../../../shared/tasks/task/task-store.ts';
 
 /** One partition of the index, as far as a poll read it. */
 export interface PartitionSight {

@@ -1,5 +1,5 @@
 /** Reads that all viewers share: one at a time for each question. An expensive answer is reused for longer. */
-import type { Clock } from '../shared/core/runtime/clock.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 
 export interface Priced<T> {
   readonly value: T;

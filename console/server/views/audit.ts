@@ -1,7 +1,7 @@
 /** Operator actions, the latest first. */
-import { take } from '../../shared/core/runtime/take.ts';
+import { take } from '../../../shared/core/runtime/take.ts';
 import type { ConsoleConnection } from '../connection.ts';
-import type { AuditPage } from '../model.ts';
+import type { AuditPage } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
 const ACTS_SHOWN = 100;

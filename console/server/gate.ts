@@ -14,7 +14,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
-import type { Ids } from '../shared/core/runtime/ids.ts';
+import type { Ids } from '../../shared/core/runtime/ids.ts';
 
 const TOKEN_PARAMETER = 'token';
 

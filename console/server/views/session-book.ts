@@ -2,10 +2,10 @@
  * The console's view of sessions. Reading one costs a unit, so a session is read only if it is new,
  * or if it may have ended by now. An ended one never comes back and is not read again.
  */
-import type { SessionRecord, Verdict } from '../../shared/session/session-record.ts';
-import { judgeSession } from '../../shared/session/session-record.ts';
+import type { SessionRecord, Verdict } from '../../../shared/session/session-record.ts';
+import { judgeSession } from '../../../shared/session/session-record.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { Holding, LostLease, SessionLine, SessionStanding } from '../model.ts';
+import type { Holding, LostLease, SessionLine, SessionStanding } from '../../model.ts';
 import { DistinctCount } from './distinct-count.ts';
 
 interface Known {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { packageFile } from '../shared/core/package-files.ts';
+import { packageFile } from '../../shared/core/package-files.ts';
 
 interface Asset {
   readonly body: Uint8Array<ArrayBuffer>;

@@ -1,9 +1,9 @@
 /** Tasks that no index lists: ended ones, and the children of a task. Found by scanning the table. */
-import { scannedTasks } from '../../cli/queue/scanned-tasks.ts';
-import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
-import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import { scannedTasks } from '../../../cli/queue/scanned-tasks.ts';
+import { loadSdk } from '../../../shared/dynamo/wire/sdk.ts';
+import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection } from '../connection.ts';
-import type { Outcome, ScanPage, ScanPrice } from '../model.ts';
+import type { Outcome, ScanPage, ScanPrice } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';

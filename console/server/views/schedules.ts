@@ -1,10 +1,10 @@
 /** Schedules of some queues: what became of their last slots, and which are overdue. */
-import { take } from '../../shared/core/runtime/take.ts';
-import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
-import { HORIZON_MS, lastSlot, nextSlot, slotTaskId } from '../../shared/tasks/schedule/schedule.ts';
-import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import { take } from '../../../shared/core/runtime/take.ts';
+import type { ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
+import { HORIZON_MS, lastSlot, nextSlot, slotTaskId } from '../../../shared/tasks/schedule/schedule.ts';
+import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
+import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
 const SCHEDULES_SHOWN = 50;

@@ -3,7 +3,7 @@
  * so it is read in steps, and sessions with holdings are read first.
  */
 import type { ConsoleConnection } from '../connection.ts';
-import type { Holding, LockPage, SemaphorePage, SessionPage } from '../model.ts';
+import type { Holding, LockPage, SemaphorePage, SessionPage } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { SessionBook } from './session-book.ts';
 

@@ -1,8 +1,8 @@
 /** The one loop that polls the table while a page is open. All viewers share it; without viewers it pauses. */
-import { messageOf } from '../shared/core/errors.ts';
-import type { Runtime } from '../shared/core/runtime/runtime.ts';
+import { messageOf } from '../../shared/core/errors.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { OverviewRead } from './views/overview.ts';
-import type { Overview } from './model.ts';
+import type { Overview } from '../model.ts';
 
 export type News =
   /** `nextInMs`: the pause before the next poll, so a page can see that a poll is overdue. */

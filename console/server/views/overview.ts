@@ -1,7 +1,7 @@
 /** Polls all queues in turn: the cost of a refresh does not grow with the number of queues. */
-import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import type { ConsoleConnection } from '../connection.ts';
-import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
+import type { Holding, Overview, QueueFigures, Reading } from '../../model.ts';
 import { QueueLook } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
 import { WorkerWalk } from './worker-walk.ts';

@@ -2,11 +2,11 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards. The next page continues in each of them.
  */
-import { ConfigurationError } from '../../shared/core/errors.ts';
-import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
-import { PRIORITIES } from '../../shared/tasks/task/task.ts';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
+import type { TaskKey, TaskRecord } from '../../../shared/tasks/task/task.ts';
+import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { ListedState, ScanPage, TaskPage, TaskView } from '../model.ts';
+import type { ListedState, ScanPage, TaskPage, TaskView } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import type { SessionBook } from './session-book.ts';

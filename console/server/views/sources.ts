@@ -1,7 +1,7 @@
 /** Sources of a queue's unfinished tasks: by priority and shard in the ready index; tasks with a tenant in their own index. */
-import type { ReadyEntry, TaskStore } from '../../shared/tasks/task/task-store.ts';
-import type { Priority } from '../../shared/tasks/task/task.ts';
-import { PRIORITIES } from '../../shared/tasks/task/task.ts';
+import type { ReadyEntry, TaskStore } from '../../../shared/tasks/task/task-store.ts';
+import type { Priority } from '../../../shared/tasks/task/task.ts';
+import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 
 /** A part of an index that is read from its beginning. Each page costs at least half a read unit, even if empty. */
 export interface Source {

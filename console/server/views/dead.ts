@@ -5,10 +5,10 @@
  * and continues the list from the previous poll, so an open page reaches the end at the pace of all other polls.
  * A retried task disappears after the next complete walk through the list.
  */
-import { faultOf } from '../../shared/tasks/queue/fault.ts';
-import type { DeadHint } from '../../shared/tasks/task/task-operator-store.ts';
+import { faultOf } from '../../../shared/tasks/queue/fault.ts';
+import type { DeadHint } from '../../../shared/tasks/task/task-operator-store.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { DeadGroup, DeadPage, TaskLine } from '../model.ts';
+import type { DeadGroup, DeadPage, TaskLine } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';

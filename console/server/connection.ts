@@ -1,18 +1,18 @@
 /** The console's composition root: one client, and for each poll a set of stores whose units are counted separately. */
-import type { PageOptions } from '../cli/page.ts';
-import { AuditStore } from '../shared/operate/audit/audit-store.ts';
-import type { DynamoConnection } from '../shared/dynamo/connect.ts';
-import { connectDynamo, isLoopback } from '../shared/dynamo/connect.ts';
-import type { Meter } from '../shared/dynamo/engine/meter.ts';
-import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import type { SendObserver } from '../shared/dynamo/engine/send.ts';
-import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { Stores as TableStores } from '../shared/client/stores.ts';
-import { createStores } from '../shared/client/stores.ts';
-import { Leasehold } from '../shared/client/leasehold.ts';
-import { Operations } from '../shared/operate/operations.ts';
-import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import type { ConnectionInfo } from './model.ts';
+import type { PageOptions } from '../../cli/page.ts';
+import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
+import type { DynamoConnection } from '../../shared/dynamo/connect.ts';
+import { connectDynamo, isLoopback } from '../../shared/dynamo/connect.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import type { SendObserver } from '../../shared/dynamo/engine/send.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import type { Stores as TableStores } from '../../shared/client/stores.ts';
+import { createStores } from '../../shared/client/stores.ts';
+import { Leasehold } from '../../shared/client/leasehold.ts';
+import { Operations } from '../../shared/operate/operations.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import type { ConnectionInfo } from '../model.ts';
 
 type ConnectionSettings = Omit<PageOptions, 'port' | 'everyMs' | 'onEntered'>;
 

@@ -2,9 +2,9 @@
  * `KnownNames` remembers the names of the tasks that the console has read, and the fields of each one's last input.
  * `lookAtNames` adds the names that the queue's workers have announced.
  */
-import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection } from '../connection.ts';
-import type { KnownName } from '../model.ts';
+import type { KnownName } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
 const NAMES_LIMIT = 1_000;

@@ -3,11 +3,11 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
-import { isMissingTable, missingTable } from '../shared/dynamo/engine/missing-table.ts';
-import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
-import { InvalidInputError } from '../shared/tasks/task/control.ts';
-import { validName } from '../shared/core/validate/name.ts';
-import { validWholeNumber } from '../shared/core/validate/whole-number.ts';
+import { isMissingTable, missingTable } from '../../shared/dynamo/engine/missing-table.ts';
+import { ConfigurationError, StoreUnavailableError, messageOf } from '../../shared/core/errors.ts';
+import { InvalidInputError } from '../../shared/tasks/task/control.ts';
+import { validName } from '../../shared/core/validate/name.ts';
+import { validWholeNumber } from '../../shared/core/validate/whole-number.ts';
 import { execute, parseAct } from './acts.ts';
 import type { ConsoleConnection } from './connection.ts';
 import type { Feed, News } from './feed.ts';
@@ -21,8 +21,8 @@ import { lookAtTask, lookAtTasks } from './views/tasks.ts';
 import { DeadLook } from './views/dead.ts';
 import { KnownNames, lookAtNames } from './views/known-names.ts';
 import { lookAtFinished, priceOfScan } from './views/scan.ts';
-import type { LockPage, SemaphorePage } from './model.ts';
-import { LISTED_STATES, OUTCOMES } from './model.ts';
+import type { LockPage, SemaphorePage } from '../model.ts';
+import { LISTED_STATES, OUTCOMES } from '../model.ts';
 import type { SharedReads } from './shared-reads.ts';
 
 interface RoutesPorts {

@@ -1,8 +1,8 @@
 /** Locks and semaphores by name, as the library's clients list them: the first hundred of each, and the rest by prefix. */
-import { take } from '../../shared/core/runtime/take.ts';
-import type { SemaphoreState } from '../../shared/coordination/semaphore/state.ts';
+import { take } from '../../../shared/core/runtime/take.ts';
+import type { SemaphoreState } from '../../../shared/coordination/semaphore/state.ts';
 import type { ConsoleConnection } from '../connection.ts';
-import type { LockPage, SemaphorePage } from '../model.ts';
+import type { LockPage, SemaphorePage } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
 const LOCKS_SHOWN = 100;

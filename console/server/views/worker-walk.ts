@@ -2,8 +2,8 @@
  * Walks through the listed sessions of all queues' workers, a page at a time, so that what a console reads of the list does not grow
  * with the number of queues: the list has sixteen parts, and each costs half a read unit.
  */
-import type { SessionStore } from '../../shared/session/session-store.ts';
-import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import type { SessionStore } from '../../../shared/session/session-store.ts';
+import { workerName } from '../../../shared/tasks/dispatch/live-workers.ts';
 
 /** Expired sessions stay listed for weeks, so a queue's list may be long. */
 const LISTED_LIMIT = 100;

@@ -2,16 +2,16 @@
  * Operator actions from the page: a request from the page becomes an operation, and its report a sentence.
  * An action is refused if its object is no longer as the operator saw it.
  */
-import { openingText } from '../cli/forced.ts';
-import { lockDelayEndsAt, trustedUntil } from '../shared/session/session-record.ts';
-import { ConfigurationError, MismatchError, assertNever } from '../shared/core/errors.ts';
-import { validName } from '../shared/core/validate/name.ts';
-import { waitsFor } from '../shared/tasks/task/batch.ts';
-import { describeTask } from '../shared/tasks/task/task.ts';
-import type { Operator } from '../shared/operate/operations.ts';
+import { openingText } from '../../cli/forced.ts';
+import { lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
+import { ConfigurationError, MismatchError, assertNever } from '../../shared/core/errors.ts';
+import { validName } from '../../shared/core/validate/name.ts';
+import { waitsFor } from '../../shared/tasks/task/batch.ts';
+import { describeTask } from '../../shared/tasks/task/task.ts';
+import type { Operator } from '../../shared/operate/operations.ts';
 import type { ConsoleConnection } from './connection.ts';
-import type { Json } from '../shared/tasks/task/task.ts';
-import type { Act, ActAnswer } from './model.ts';
+import type { Json } from '../../shared/tasks/task/task.ts';
+import type { Act, ActAnswer } from '../model.ts';
 
 type TaskAct = Extract<Act, { readonly verb: 'task.run-now' | 'task.retry' | 'task.cancel' }>;
 

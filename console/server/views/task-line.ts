@@ -1,7 +1,7 @@
 /** A task's line in a list. */
-import { NEVER } from '../../shared/tasks/task/batch.ts';
-import type { TaskRecord } from '../../shared/tasks/task/task.ts';
-import type { TaskLine } from '../model.ts';
+import { NEVER } from '../../../shared/tasks/task/batch.ts';
+import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
+import type { TaskLine } from '../../model.ts';
 
 const ERROR_SHOWN = 160;
 

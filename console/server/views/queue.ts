@@ -1,11 +1,11 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and reports that. */
-import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
-import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
-import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
-import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
-import type { RunningTask } from '../../shared/tasks/task/task.ts';
+import { workerName } from '../../../shared/tasks/dispatch/live-workers.ts';
+import { wantedNow } from '../../../shared/tasks/dispatch/wanted-now.ts';
+import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
+import type { ReadyEntry } from '../../../shared/tasks/task/task-store.ts';
+import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { Count, QueueFigures } from '../model.ts';
+import type { Count, QueueFigures } from '../../model.ts';
 import type { PartitionSight } from './flow.ts';
 import { RecentFlow } from './flow.ts';
 import type { SessionBook } from './session-book.ts';
