@@ -15,8 +15,6 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsWithinTrust } from '../../session/limits.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
-import type { Contended } from '../../core/wait/retry-contended.ts';
-import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { HeldLock, LockRecord, Refusal } from './lock-record.ts';
 import { describeLock, opensAt } from './lock-record.ts';
 import type { UnresolvedKeys, UnansweredAcquire } from './unresolved-keys.ts';
@@ -49,13 +47,8 @@ interface Abandoned {
   readonly isFresh: boolean;
 }
 
-/** Maximum number of rounds of an attempt. Each further round follows a lost race. */
+/** Rounds of an attempt; each follows a lost race. A key that others keep winning is not free: waiting callers try again, after a pause. */
 export const ATTEMPT_ROUNDS_LIMIT = 5;
-
-/** Retries a lost race. The last round refuses: a key that others keep winning is not free. Waiting callers retry. */
-export function contendedResult(round: number, key: string): Contended | Refusal {
-  return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'contended', key };
-}
 
 export class LockContender implements KeyContender<HeldLock> {
   readonly key: string;
@@ -90,9 +83,9 @@ export class LockContender implements KeyContender<HeldLock> {
     this.#observedCounter = Math.max(counter, this.#observedCounter ?? 0);
   }
 
-  attempt(): Promise<Attempt> {
-    const { gauge, sessions, runtime } = this.#ports;
-    return retryContended<Attempt>(describeLock(this.key), { ...runtime, isPausing: false }, async ({ round }) => {
+  async attempt(): Promise<Attempt> {
+    const { gauge, sessions } = this.#ports;
+    for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const closed = this.#closedUntil();
       if (closed !== undefined) return closed;
@@ -106,8 +99,9 @@ export class LockContender implements KeyContender<HeldLock> {
       this.#unresolvedKeys?.see(this.key, lock);
       const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
       const refusal = await this.#assess(lock, isForeign ? await sessions.get(lock.session) : undefined);
-      return refusal ?? contendedResult(round, this.key);
-    });
+      if (refusal !== undefined) return refusal;
+    }
+    return { kind: 'contended', key: this.key };
   }
 
   /** Costs one eventually consistent request while the holder stays the same. */

@@ -14,6 +14,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import { endedByHolder } from '../../session/keep-alive.ts';
 import type { KeyContender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
+import { KeyTurns } from './key-turns.ts';
 import { UnresolvedKeys } from './unresolved-keys.ts';
 import type { LockKeeper, LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
@@ -57,8 +58,8 @@ export class SessionLocks {
   readonly #left = new Map<string, number>();
   /** Releases in flight, by key. The next attempt must wait for them, or it would find the row still ours. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** Attempts in flight, by key. Otherwise two flows of one session could both conclude that they hold the key. */
-  readonly #attempts = new Map<string, Promise<unknown>>();
+  /** One attempt at a time for each key. Otherwise two flows of one session could both conclude that they hold it. */
+  protected readonly turns = new KeyTurns();
   #isEnding = false;
   /** Keys that the session may hold unknowingly. */
   protected readonly unresolved: UnresolvedKeys;
@@ -159,7 +160,7 @@ export class SessionLocks {
    * @returns whether the key is resolved
    */
   #settle(key: string): Promise<boolean> {
-    return this.alone([key], async () => {
+    return this.turns.run([key], async () => {
       if (!this.unresolved.has(key)) return true;
       const { locks, runtime, turns } = this.#ports;
       const lock = await locks.get(key);
@@ -216,7 +217,7 @@ export class SessionLocks {
       key,
       look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
       attempt: () =>
-        this.alone([key], async () => {
+        this.turns.run([key], async () => {
           await this.verbsUnderWay([key]);
           const own = isReentrant ? undefined : this.refusalOfOwn([key]);
           if (own !== undefined) return own;
@@ -287,24 +288,6 @@ export class SessionLocks {
     this.#left.set(key, counter);
     const [oldest] = this.#left.keys();
     if (this.#left.size > REMEMBERED_LIMIT && oldest !== undefined) this.#left.delete(oldest);
-  }
-
-  /** Runs one attempt at a time for each of the sorted keys. */
-  protected async alone<T>(keys: readonly string[], attempt: () => Promise<T>): Promise<T> {
-    const [key, ...rest] = keys;
-    if (key === undefined) return attempt();
-    const before = this.#attempts.get(key);
-    const mine = (before ?? Promise.resolve()).then(() => this.alone(rest, attempt));
-    const settled = mine.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#attempts.set(key, settled);
-    try {
-      return await mine;
-    } finally {
-      if (this.#attempts.get(key) === settled) this.#attempts.delete(key);
-    }
   }
 }
 

@@ -56,7 +56,7 @@ export class SeveralLocks extends SessionLocks {
       key: JSON.stringify(wanted),
       look: () => Promise.resolve(undefined),
       attempt: () =>
-        this.alone(wanted, async () => {
+        this.turns.run(wanted, async () => {
           await this.verbsUnderWay(wanted);
           const own = isReentrant ? undefined : this.refusalOfOwn(wanted);
           return own ?? (await this.#attemptSeveral(wanted, wish));

@@ -7,9 +7,8 @@ import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
-import { retryContended } from '../../core/wait/retry-contended.ts';
 import type { Attempt, KeyContender } from './lock-contender.ts';
-import { lockLimitsOf, contendedResult } from './lock-contender.ts';
+import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf } from './lock-contender.ts';
 import type { HeldLock, Refusal } from './lock-record.ts';
 import { grantedRow, opensAt } from './lock-record.ts';
 import type { LockPorts } from './lock-verdict.ts';
@@ -43,26 +42,22 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
   }
 
-  attempt(): Promise<Attempt<readonly HeldLock[]>> {
+  async attempt(): Promise<Attempt<readonly HeldLock[]>> {
     const { runtime, gauge } = this.#ports;
-    return retryContended<Attempt<readonly HeldLock[]>>(
-      this.key,
-      { ...runtime, isPausing: false },
-      async ({ round }) => {
-        ensureClockWithin(gauge, this.#maxClockSkewMs);
-        const observed = await this.#observe();
-        const refusal = observed.find((found) => 'refusal' in found)?.refusal;
-        if (refusal !== undefined) return refusal;
-        const free = observed as readonly Observed[];
-        const stamp = stampOf(runtime);
-        const openBefore = stamp.now - this.#maxClockSkewMs;
-        const request = { session: this.#session.id, ...this.#wish, openBefore };
-        const isAcquired = await this.#send(free, request, stamp);
-        if (!isAcquired) return contendedResult(round, this.#keys[0] ?? '');
-        this.#session.ensureBelief();
-        return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
-      },
-    );
+    for (let round = 1; round <= ATTEMPT_ROUNDS_LIMIT; round++) {
+      ensureClockWithin(gauge, this.#maxClockSkewMs);
+      const observed = await this.#observe();
+      const refusal = observed.find((found) => 'refusal' in found)?.refusal;
+      if (refusal !== undefined) return refusal;
+      const free = observed as readonly Observed[];
+      const stamp = stampOf(runtime);
+      const openBefore = stamp.now - this.#maxClockSkewMs;
+      const request = { session: this.#session.id, ...this.#wish, openBefore };
+      if (!(await this.#send(free, request, stamp))) continue;
+      this.#session.ensureBelief();
+      return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
+    }
+    return { kind: 'contended', key: this.#keys[0] ?? '' };
   }
 
   async #send(free: readonly Observed[], request: Omit<AcquireRequest, 'key'>, stamp: Stamp): Promise<boolean> {

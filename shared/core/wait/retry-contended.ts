@@ -1,5 +1,5 @@
 /**
- * Optimistic writes: read, write on that state, and again if another writer was faster. All such loops are this one.
+ * Optimistic writes: read, write on that state, and again if another writer was faster. All such loops that may pause are this one.
  *
  *   - The row of a refusal is good for one more try at once. After that comes a pause with full jitter, and what was seen before a pause
  *     is old: the attempt reads. (A loop that pauses and then writes what it saw before loses again.)
@@ -14,8 +14,6 @@ export interface Patience extends Pick<Runtime, 'clock' | 'random'> {
   readonly signal?: AbortSignal | undefined;
   /** A holder's remaining trust. Default: `CONTENTION_MS`. */
   readonly budgetMs?: number | undefined;
-  /** False for an attempt that gives up after a few rounds, because its caller polls, with pauses of its own. */
-  readonly isPausing?: boolean;
 }
 
 /** A few hundred writers of one row are through by then, each after 10 ms. */
@@ -62,7 +60,7 @@ interface Round {
  */
 export async function retryContended<Result>(
   what: string,
-  { clock, random, signal, budgetMs = CONTENTION_MS, isPausing = true }: Patience,
+  { clock, random, signal, budgetMs = CONTENTION_MS }: Patience,
   attempt: (round: Round) => Promise<Result | Contended>,
 ): Promise<Result> {
   const startedAt = clock.monotonic();
@@ -72,7 +70,7 @@ export async function retryContended<Result>(
     const result = await attempt({ round, earlierAttempt, isAfterPause: isAfterPause && round > 1 });
     if (!(result instanceof Contended)) return result;
     if (result.earlierAttempt === 'unknown') earlierAttempt = 'unknown';
-    isAfterPause = isPausing && (result.isBlind || !isAfterPause);
+    isAfterPause = result.isBlind || !isAfterPause;
     const pauseMs = isAfterPause ? fullJitterMs(random, BACKOFF, ++pauses) : 0;
     const waitedMs = clock.monotonic() - startedAt;
     if (round >= MIN_ROUNDS && waitedMs + pauseMs >= budgetMs)

@@ -14,8 +14,10 @@ import * as statements from './lock-statements.ts';
 export function createHolderLockStore(sender: Sender, table: string): HolderLockStore {
   const rows = new Rows(sender, decodeLock);
   return {
-    acquire: (request, stamp, limits) =>
-      rows.writeAs<HeldLock>(statements.acquireLock(table, request, stamp), stamp, limits),
+    async acquire(request, stamp, limits) {
+      const result = await sender.write(statements.acquireLock(table, request, stamp), stamp.nonce, limits);
+      return outcomeOf(result, (item) => decodeLock(item) as HeldLock, decodeLock);
+    },
 
     takeOver: (observed, request, options, stamp, limits) =>
       rows.writeAs<HeldLock>(statements.takeOverLock(table, observed, request, options, stamp), stamp, limits),

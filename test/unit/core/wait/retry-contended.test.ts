@@ -44,12 +44,6 @@ test('pauses at once after a refusal that showed nothing', async () => {
   expect(at).toEqual([0, 12, 37, 87]);
 });
 
-test('does not pause for a caller that polls', async () => {
-  const { at } = await retried(({ round }) => Promise.resolve(round < 4 ? contended() : 0), { isPausing: false });
-
-  expect(at).toEqual([0, 0, 0, 0]);
-});
-
 test('gives up after 20 s, and reports that nothing was done', async () => {
   const { ended, at } = await retried(() => Promise.resolve(contended()));
 
