@@ -16,7 +16,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsWithinTrust } from '../../session/limits.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { HeldLock, LockRecord, Refusal } from './lock-record.ts';
-import { describeLock, opensAt } from './lock-record.ts';
+import { opensAt } from './lock-record.ts';
 import type { UnresolvedKeys, UnansweredAcquire } from './unresolved-keys.ts';
 import type { HolderPorts } from './lock-verdict.ts';
 import { standingOf } from './lock-verdict.ts';
