@@ -4,7 +4,6 @@ import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { ContextAttribute, Schedule, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
@@ -29,7 +28,6 @@ interface DispatcherProps {
   readonly scheduleEnabled: boolean;
   readonly table: CoordinationTable;
   readonly worker: IFunction;
-  readonly logRetention: RetentionDays;
   readonly production: boolean;
 }
 
@@ -48,7 +46,6 @@ export class Dispatcher extends Construct {
       description: `Invokes workers for the queue ${settings.queue}`,
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,
-      logRetention: props.logRetention,
       production: props.production,
       tracing: settings.tracing,
       environment: dispatcherEnvironment(settings, table.tableName, worker.functionName),
@@ -84,13 +81,11 @@ export class Dispatcher extends Construct {
   }
 
   private createSchedule({ settings, expression, scheduleEnabled }: DispatcherProps): Schedule {
-    const { flexibleWindowMs } = settings.schedule;
     return new Schedule(this, 'Schedule', {
       description: `Wakes the dispatcher of the queue ${settings.queue}`,
       schedule: expression,
       enabled: scheduleEnabled,
-      timeWindow:
-        flexibleWindowMs === undefined ? TimeWindow.off() : TimeWindow.flexible(Duration.millis(flexibleWindowMs)),
+      timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.function, {
         // The slot is the tick's intended time, not its arrival: a duplicate tick names the same slot.
         input: ScheduleTargetInput.fromObject({

@@ -9,8 +9,7 @@ import type { CfnFunction, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Architecture, LoggingFormat, SystemLogLevel, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
@@ -75,9 +74,9 @@ interface HandlerFunctionProps {
   readonly timeout: Duration;
   readonly memorySize: number;
   readonly environment: Readonly<Record<string, string>>;
-  readonly logRetention: RetentionDays;
+  /** Default: a month. */
+  readonly logRetention?: RetentionDays | undefined;
   readonly production: boolean;
-  readonly reservedConcurrency?: number | undefined;
   /** By X-Ray. Default: disabled. */
   readonly tracing?: Tracing | undefined;
   /** Leaves out the three lines that Lambda writes for each invocation. Default: false. */
@@ -96,7 +95,7 @@ export class HandlerFunction extends Construct {
   constructor(scope: Construct, id: string, props: HandlerFunctionProps) {
     super(scope, id);
     this.logGroup = new LogGroup(this, 'Logs', {
-      retention: props.logRetention,
+      retention: props.logRetention ?? RetentionDays.ONE_MONTH,
       removalPolicy: props.production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -120,7 +119,6 @@ export class HandlerFunction extends Construct {
       },
       bundling: { ...BUNDLING, ...props.bundling },
       ...(props.network === undefined ? {} : placeIn(props.network)),
-      ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below
       ...(props.omitsInvocationLines === true ? WITHOUT_INVOCATION_LINES : {}),
     };

@@ -1,10 +1,9 @@
 /** Props of `TaskWorkers`, and how they become settings with defaults. */
-import type { RemovalPolicy, TimeZone } from 'aws-cdk-lib';
+import type { TimeZone } from 'aws-cdk-lib';
 import { Duration } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { Function as LambdaFunction, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { AttemptSpans } from '../functions/env.ts';
 import { DEFAULT_ATTEMPT_SPANS, DEFAULT_QUEUE, DEFAULT_WORKER_LOCK_DELAY_MS, NUMBERS } from '../functions/env.ts';
@@ -22,6 +21,14 @@ export interface TickSchedule {
   readonly expressionString: string;
   readonly timeZone?: TimeZone | undefined;
 }
+
+/** For packages that Lambda or a layer brings, native packages such as sharp, files that are no code, and constants. */
+export type WorkerBundling = Pick<
+  BundlingOptions,
+  'externalModules' | 'nodeModules' | 'loader' | 'define' | 'commandHooks'
+>;
+
+export const BUNDLING = ['externalModules', 'nodeModules', 'loader', 'define', 'commandHooks'] as const;
 
 export interface TaskWorkersProps {
   /** Path of the module that exports your tasks. We bundle it with the handler that runs them. */
@@ -41,8 +48,6 @@ export interface TaskWorkersProps {
 
   /** How often the dispatcher checks the backlog. Default: every minute. */
   readonly schedule?: TickSchedule;
-  /** Window over which the scheduler may spread ticks. Default: ticks run on time. */
-  readonly flexibleWindow?: Duration;
   /** Whether the schedule sends ticks. Disabling it leaves everything else in place. Default: true. */
   readonly scheduleEnabled?: boolean;
 
@@ -61,8 +66,6 @@ export interface TaskWorkersProps {
 
   /** Session TTL: how long a crashed worker keeps its tasks before others can take over. Default: 30 s. */
   readonly sessionTtl?: Duration;
-  /** Time between two heartbeats of a worker. Default: a third of `sessionTtl`. */
-  readonly heartbeatInterval?: Duration;
   /** Extra time until its tasks and locks can be taken over, for effects that no store can refuse. Default: 0 s. */
   readonly lockDelay?: Duration;
   /** Clock bound: largest difference between two clocks that takeovers allow for. Default: 1 s. */
@@ -90,12 +93,10 @@ export interface TaskWorkersProps {
   readonly wakeOnEnqueue?: boolean;
   /** Memory of the worker in MB, which also sets its share of CPU. Default: 512. */
   readonly workerMemory?: number;
-  /** Account concurrency to reserve for the worker. Default: none. */
-  readonly reservedConcurrency?: number;
   /** Environment variables for your tasks. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Bundling options of the worker, merged over ours. */
-  readonly bundling?: BundlingOptions;
+  /** Bundling options of the worker, beside ours. */
+  readonly bundling?: WorkerBundling;
   /**
    * VPC of the worker, for tasks that call services in it. The VPC needs an endpoint or a route to DynamoDB, and with
    * `continuation` also to Lambda. Default: no VPC.
@@ -118,8 +119,6 @@ export interface TaskWorkersProps {
   readonly logEnds?: boolean;
   /** Task names with their own metrics for wait, run and end to end. Each costs three metrics. Default: none. */
   readonly timedNames?: readonly string[];
-  /** Retention of the log groups. Default: one month. */
-  readonly logRetention?: RetentionDays;
   /** Alarm thresholds, or `false` for no alarms. Default: see `AlarmThresholds`. */
   readonly alarms?: AlarmThresholds | false;
   /** SNS topic for alarm notifications. Default: none; the dashboard shows the alarm states. */
@@ -130,8 +129,6 @@ export interface TaskWorkersProps {
   readonly dashboard?: boolean;
   /** Whether to keep the table and the logs when the stack is deleted. Default: true. */
   readonly production?: boolean;
-  /** Removal policy of a table that this construct creates. Default: retain in production, else destroy. */
-  readonly removalPolicy?: RemovalPolicy;
 }
 
 export const PROPS = [
@@ -141,14 +138,12 @@ export const PROPS = [
   'queue',
   'table',
   'schedule',
-  'flexibleWindow',
   'scheduleEnabled',
   'maxWorkers',
   'startWithin',
   'concurrency',
   'shards',
   'sessionTtl',
-  'heartbeatInterval',
   'lockDelay',
   'maxClockSkew',
   'workerTimeout',
@@ -157,7 +152,6 @@ export const PROPS = [
   'continuation',
   'wakeOnEnqueue',
   'workerMemory',
-  'reservedConcurrency',
   'environment',
   'bundling',
   'vpc',
@@ -167,13 +161,11 @@ export const PROPS = [
   'attemptSpans',
   'logEnds',
   'timedNames',
-  'logRetention',
   'alarms',
   'alarmTopic',
   'runbooks',
   'dashboard',
   'production',
-  'removalPolicy',
 ] as const;
 
 /** Every minute, so a task waits at most that long for its first worker, at 43,200 short invocations a month. */
@@ -201,7 +193,7 @@ export function ensureTable(table: unknown): void {
 
 /** Props that apply only to a function that we create. */
 const OF_OUR_FUNCTION = [
-  ...['bundling', 'environment', 'workerMemory', 'workerTimeout', 'reservedConcurrency'],
+  ...['bundling', 'environment', 'workerMemory', 'workerTimeout'],
   ...['vpc', 'vpcSubnets', 'securityGroups'],
 ] as (keyof TaskWorkersProps)[];
 /** Lambda's default for a function without a timeout. */
@@ -227,20 +219,19 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
   return {
     entry: props.entry,
     queue,
-    schedule: { expression, flexibleWindowMs: props.flexibleWindow?.toMilliseconds() },
+    schedule: expression,
     maxWorkers: props.maxWorkers ?? NUMBERS.maxWorkers.default,
     startWithinMs: ms(props.startWithin, NUMBERS.startWithinMs.default),
     concurrency: props.concurrency ?? NUMBERS.concurrency.default,
     shards: props.shards ?? NUMBERS.shards.default,
     sessionTtlMs,
-    heartbeatMs: ms(props.heartbeatInterval, Math.floor(sessionTtlMs / 3)),
+    heartbeatMs: Math.floor(sessionTtlMs / 3),
     lockDelayMs: ms(props.lockDelay, DEFAULT_WORKER_LOCK_DELAY_MS),
     maxClockSkewMs: ms(props.maxClockSkew, NUMBERS.maxClockSkewMs.default),
     workerTimeoutMs: ms(workerTimeout, DEFAULT_WORKER_TIMEOUT.toMilliseconds()),
     deadlineMarginMs: ms(props.deadlineMargin, NUMBERS.deadlineMarginMs.default),
     lingerMs: ms(props.linger, NUMBERS.lingerMs.default),
     workerMemoryMb: props.workerMemory ?? DEFAULT_WORKER_MEMORY_MB,
-    reservedConcurrency: props.reservedConcurrency,
     continuation: props.continuation ?? props.scheduleEnabled ?? true,
     attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
     logEnds: props.logEnds ?? false,

@@ -11,7 +11,6 @@ import { Annotations, Duration } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
@@ -38,6 +37,7 @@ import { validRunbooks, validateEnvironment, validateWorkers } from './validate.
 import { Waker } from './waker.ts';
 import type { TaskWorkersProps } from './task-workers-props.ts';
 import {
+  BUNDLING,
   DEFAULT_PERIOD,
   PROPS,
   ensureNotTasksPerWorker,
@@ -64,6 +64,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     super(scope, id);
     ensureNotTasksPerWorker(props);
     validOptions('the props of TaskWorkers', props, PROPS);
+    validOptions('the prop bundling', props.bundling ?? {}, BUNDLING);
     ensureTable(props.table);
     const source = sourceOf(props);
     const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
@@ -79,20 +80,17 @@ export class TaskWorkers extends Construct implements IGrantable {
     this.sayHowMany(settings);
 
     const production = props.production ?? true;
-    const logRetention = props.logRetention ?? RetentionDays.ONE_MONTH;
     const scheduleEnabled = props.scheduleEnabled ?? true;
     this.queue = settings.queue;
     this.table =
       props.table ??
       new CoordinationTable(this, 'Table', {
         production,
-        ...(props.removalPolicy === undefined ? {} : { removalPolicy: props.removalPolicy }),
       });
     this.table.claimQueue(this.queue);
     this.worker = new WorkerFunction(this, 'Worker', {
       source,
       settings,
-      logRetention,
       production,
       table: this.table,
       bundling: props.bundling,
@@ -101,7 +99,6 @@ export class TaskWorkers extends Construct implements IGrantable {
     claimVariables(this.worker.function, this);
     this.dispatcher = new Dispatcher(this, 'Dispatcher', {
       settings,
-      logRetention,
       production,
       scheduleEnabled,
       expression: ScheduleExpression.expression(expressionString, timeZone),
@@ -112,7 +109,6 @@ export class TaskWorkers extends Construct implements IGrantable {
       props.wakeOnEnqueue === false
         ? undefined
         : Waker.ofTable(this, this.table, {
-            logRetention,
             production,
             tracing: settings.tracing,
             isAskedFor: props.wakeOnEnqueue === true,

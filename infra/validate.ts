@@ -15,18 +15,13 @@ import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { validSchedules } from '../shared/tasks/schedule/declaration.ts';
 import { validateSessionTiming } from '../shared/core/lease/timing.ts';
 
-/** A schedule as EventBridge Scheduler writes it. */
-interface ScheduleText {
-  readonly expression: string;
-  readonly flexibleWindowMs: number | undefined;
-}
-
 /** Settings of a queue's workers that can be invalid, alone or in combination; times in milliseconds. */
 export interface WorkerSettings {
   /** Undefined: the worker is the user's own function. */
   readonly entry: string | undefined;
   readonly queue: string;
-  readonly schedule: ScheduleText;
+  /** As EventBridge Scheduler writes it. */
+  readonly schedule: string;
   readonly maxWorkers: number;
   readonly startWithinMs: number;
   readonly concurrency: number;
@@ -39,7 +34,6 @@ export interface WorkerSettings {
   readonly deadlineMarginMs: number;
   readonly lingerMs: number;
   readonly workerMemoryMb: number;
-  readonly reservedConcurrency: number | undefined;
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
   readonly logEnds: boolean;
@@ -53,7 +47,6 @@ export interface WorkerSettings {
 const MINUTE_MS = 60_000;
 const LAMBDA_MAX_TIMEOUT_MS = 15 * MINUTE_MS;
 const LAMBDA_MEMORY_MB = { min: 128, max: 10_240 };
-const SCHEDULER_MAX_WINDOW_MS = 24 * 60 * MINUTE_MS;
 /** Minimum time between a worker's start and its margin: enough for a cold start, a session, and a claim. */
 const MIN_WORKING_TIME_MS = 5_000;
 /** Queue names become metric dimensions and patterns in policies, where `*`, `?` and `$` have another meaning. */
@@ -80,7 +73,6 @@ export function validateWorkers(settings: WorkerSettings): void {
   wholeNumber('shards', settings.shards, NUMBERS.shards);
   wholeNumber('workerMemory', settings.workerMemoryMb, LAMBDA_MEMORY_MB);
   validateTimes(settings);
-  validateReservedConcurrency(settings);
   validAttemptSpans(settings.attemptSpans);
   validTimedNames(settings.timedNames);
   validateEnvironment(settings.environment);
@@ -129,22 +121,12 @@ function validateTimes(settings: WorkerSettings): void {
     );
 }
 
-function validateSchedule({ expression, flexibleWindowMs }: ScheduleText): void {
+function validateSchedule(expression: string): void {
   const period = periodMs(expression);
   const isCron = /^cron\(\S+( \S+){5}\)$/.test(expression);
   if (!isCron && (period === undefined || period === 0))
     throw new ConfigurationError(
       `schedule = ${JSON.stringify(expression)} is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields`,
-    );
-  if (flexibleWindowMs === undefined) return;
-  if (flexibleWindowMs % MINUTE_MS !== 0 || flexibleWindowMs < MINUTE_MS || flexibleWindowMs > SCHEDULER_MAX_WINDOW_MS)
-    throw new ConfigurationError(
-      `flexibleWindow = ${seconds(flexibleWindowMs)}: must be whole minutes, from one to a day`,
-    );
-  if (period !== undefined && flexibleWindowMs >= period)
-    throw new ConfigurationError(
-      `flexibleWindow = ${seconds(flexibleWindowMs)} is not shorter than the schedule's ` +
-        `period, ${expression}: ticks could change their order`,
     );
 }
 
@@ -163,16 +145,6 @@ function validateSchedules({ schedules, queue }: WorkerSettings): void {
     throw new ConfigurationError(
       `schedules take ${characters} characters of the dispatcher's variables, and ${SCHEDULES_LIMIT_CHARACTERS} are free: ` +
         `define some with 'leasehold schedules define', or enqueue a reference in place of a large input`,
-    );
-}
-
-function validateReservedConcurrency({ reservedConcurrency, maxWorkers }: WorkerSettings): void {
-  if (reservedConcurrency === undefined) return;
-  wholeNumber('reservedConcurrency', reservedConcurrency, { min: 1 });
-  if (reservedConcurrency < maxWorkers)
-    throw new ConfigurationError(
-      `reservedConcurrency = ${reservedConcurrency} is below maxWorkers = ${maxWorkers}: ` +
-        `Lambda would refuse workers that the dispatcher counts on; raise it, or lower maxWorkers`,
     );
 }
 

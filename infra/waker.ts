@@ -9,7 +9,6 @@ import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { CfnEventSourceMapping, IFunction, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -39,7 +38,6 @@ const FUNCTION_NAME_CHARACTERS = 64;
 interface WakerProps {
   readonly table: CoordinationTable;
   readonly stream: string;
-  readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly tracing: Tracing | undefined;
 }
@@ -75,7 +73,7 @@ export class Waker extends Construct {
   readonly #queues: WakeSettings[] = [];
 
   /** @throws ConfigurationError when too many stacks read the stream */
-  constructor(scope: Construct, id: string, { table, stream, logRetention, production, tracing }: WakerProps) {
+  constructor(scope: Construct, id: string, { table, stream, production, tracing }: WakerProps) {
     super(scope, id);
     table.claimStream(Stack.of(this));
     this.#table = table;
@@ -85,7 +83,6 @@ export class Waker extends Construct {
       description: 'Starts workers when tasks are enqueued',
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,
-      logRetention,
       production,
       tracing,
       // A busy queue wakes it four times a second.

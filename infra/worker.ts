@@ -7,7 +7,6 @@ import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENV, variablesOf, withoutDefaults } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
@@ -26,7 +25,6 @@ export interface WorkerProps {
   readonly source: { readonly entry: string } | { readonly own: LambdaFunction };
   readonly settings: WorkerSettings;
   readonly table: CoordinationTable;
-  readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly bundling: BundlingOptions | undefined;
   readonly network: NetworkPlacement | undefined;
@@ -63,10 +61,8 @@ export class WorkerFunction extends Construct {
       description: `Runs tasks of the queue ${settings.queue}`,
       timeout: Duration.millis(settings.workerTimeoutMs),
       memorySize: settings.workerMemoryMb,
-      reservedConcurrency: settings.reservedConcurrency,
       network: props.network,
       tracing: settings.tracing,
-      logRetention: props.logRetention,
       production: props.production,
       bundling: props.bundling,
       environment: { ...settings.environment, ...workerEnvironment(settings, table.tableName) },

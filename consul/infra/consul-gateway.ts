@@ -12,7 +12,7 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { FunctionUrl } from 'aws-cdk-lib/aws-lambda';
 import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { defined } from '../../shared/core/defined.ts';
 import { ENV } from '../../functions/env.ts';
@@ -78,7 +78,7 @@ export class ConsulGateway extends Construct {
       description: `Consul's API for sessions and keys of ${props.table.tableName}`,
       timeout,
       memorySize: MEMORY_MB,
-      logRetention: props.logRetention ?? RetentionDays.ONE_MONTH,
+      logRetention: props.logRetention,
       production: props.production ?? true,
       environment: {
         [ENV.table]: props.table.tableName,

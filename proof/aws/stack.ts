@@ -3,7 +3,7 @@ import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountRootPrincipal, Grant, Role } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { CfnLogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import path from 'node:path';
 import { ENV } from '../../functions/env.ts';
@@ -55,8 +55,9 @@ const workers = new TaskWorkers(stack, 'Workers', {
   production: false,
   alarms: false,
   dashboard: false,
-  logRetention: RetentionDays.ONE_DAY,
 });
+for (const logs of workers.node.findAll().filter((one) => one instanceof CfnLogGroup))
+  logs.retentionInDays = RetentionDays.ONE_DAY;
 allow(workers, effects.tableArn);
 
 const starts = functionOf('Starts', { entry: 'start.ts', memory: WORKER_MEMORY_MB });

@@ -3,10 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { HandlerFunction } from '../../infra/handler-function.ts';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { LeaseholdStack } from '../../infra/stack.ts';
-import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
 interface LambdaResource {
@@ -79,7 +81,7 @@ describe('the bundles', () => {
 /**
  * Returns the commands for the container of the worker's bundle, recorded by a fake Docker that writes them where the bundle should be.
  */
-function bundleInContainer(bundling: NonNullable<TaskWorkersProps['bundling']>): string {
+function bundleInContainer(bundling: BundlingOptions): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-docker-'));
   const [docker, log] = [path.join(folder, 'docker'), path.join(folder, 'log')];
   onTestFinished(() => {
@@ -96,6 +98,14 @@ function bundleInContainer(bundling: NonNullable<TaskWorkersProps['bundling']>):
   writeFileSync(docker, program, { mode: 0o755 });
   vi.stubEnv('CDK_DOCKER', docker);
   const app = newApp({ 'aws:cdk:bundling-stacks': ['**'] });
-  new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY, bundling } });
+  new HandlerFunction(new Stack(app, 'Leasehold'), 'Handler', {
+    entry: ENTRY,
+    description: 'made in a container',
+    timeout: Duration.seconds(3),
+    memorySize: 128,
+    environment: {},
+    production: false,
+    bundling,
+  });
   return readFileSync(log, 'utf8');
 }

@@ -1,7 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
-import { Schedule } from 'aws-cdk-lib/aws-events';
 import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
@@ -52,12 +51,8 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
     'schedule = "at(2030-01-01T00:00:00)" is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields',
   ],
   [
-    { flexibleWindow: Duration.minutes(1) },
-    `flexibleWindow = 60 s is not shorter than the schedule's period, rate(1 minute): ticks could change their order`,
-  ],
-  [
-    { flexibleWindow: Duration.seconds(90), schedule: Schedule.rate(Duration.hours(1)) },
-    'flexibleWindow = 90 s: must be whole minutes, from one to a day',
+    { bundling: { minify: false } as never },
+    'the prop bundling: unknown option "minify": known are externalModules, nodeModules, loader, define, commandHooks',
   ],
   [{ maxWorkers: 0 }, 'maxWorkers = 0: must be a whole number from 1 to 1000'],
   [{ maxWorkers: 2.5 }, 'maxWorkers = 2.5: must be a whole number from 1 to 1000'],
@@ -66,10 +61,6 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   [{ startWithin: Duration.minutes(16) }, 'startWithin in ms = 960000: must be a whole number from 0 to 900000'],
   [{ shards: 257 }, 'shards = 257: must be a whole number from 1 to 256'],
   [{ workerMemory: 64 }, 'workerMemory = 64: must be a whole number from 128 to 10240'],
-  [
-    { sessionTtl: Duration.seconds(10), heartbeatInterval: Duration.seconds(5) },
-    'ttl = 10000 ms is less than three times heartbeat = 5000 ms: one lost heartbeat would end the session; raise ttl or lower heartbeat',
-  ],
   [{ lockDelay: Duration.seconds(61) }, 'lockDelay = 61000 ms is above 60000: must be 0 to 60 seconds'],
   [
     { workerTimeout: Duration.seconds(12), sessionTtl: Duration.seconds(10) },
@@ -88,10 +79,6 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   [
     { maxClockSkew: Duration.seconds(31) },
     'maxClockSkew = 31 s is longer than sessionTtl = 30 s: takeovers would wait mostly for clocks; correct the clocks or raise sessionTtl',
-  ],
-  [
-    { reservedConcurrency: 9 },
-    'reservedConcurrency = 9 is below maxWorkers = 10: Lambda would refuse workers that the dispatcher counts on; raise it, or lower maxWorkers',
   ],
   [
     { runbooks: 'docs/operating.md' },
@@ -129,7 +116,6 @@ describe('settings that pass', () => {
     { workerTimeout: Duration.seconds(900), linger: Duration.seconds(890) },
     { maxClockSkew: Duration.seconds(30) },
     { lockDelay: Duration.seconds(60) },
-    { reservedConcurrency: 10 },
     { queue: 'q'.repeat(64) },
   ])('at their bounds: %o', (props) => {
     expect(() => new TaskWorkers(newStack(), 'Media', { entry: ENTRY, ...props })).not.toThrow();
@@ -139,10 +125,7 @@ describe('settings that pass', () => {
   const settings: fc.Arbitrary<WorkerSettings> = fc.record({
     entry: fc.constant(ENTRY),
     queue: fc.oneof(fc.constant('media'), fc.string()),
-    schedule: fc.record({
-      expression: fc.constantFrom('rate(1 minute)', 'rate(2 hours)', 'cron(0 3 * * ? *)', 'never'),
-      flexibleWindowMs: fc.option(fc.constantFrom(0, 60_000, 3_600_000), { nil: undefined }),
-    }),
+    schedule: fc.constantFrom('rate(1 minute)', 'rate(2 hours)', 'cron(0 3 * * ? *)', 'never'),
     maxWorkers: whole(1_100),
     startWithinMs: whole(900_000),
     concurrency: whole(1_100),
@@ -154,7 +137,6 @@ describe('settings that pass', () => {
     workerTimeoutMs: fc.integer({ min: 0, max: 1_000 }).map((seconds) => seconds * 1_000),
     deadlineMarginMs: whole(60_000),
     workerMemoryMb: fc.constant(512),
-    reservedConcurrency: fc.option(whole(1_100), { nil: undefined }),
     continuation: fc.boolean(),
     attemptSpans: fc.constantFrom('parent', 'link'),
     logEnds: fc.boolean(),
@@ -189,7 +171,6 @@ describe('settings that pass', () => {
       expect(dispatch.maxWorkers).toBe(work.maxWorkers);
       expect(dispatch.shards).toBe(work.shards);
       expect(dispatch.concurrency).toBe(work.concurrency);
-      expect(given.reservedConcurrency ?? Infinity).toBeGreaterThanOrEqual(given.maxWorkers);
     });
 
     fc.assert(check, { numRuns: 10_000, seed: 20_260_801 });

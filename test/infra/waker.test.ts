@@ -2,7 +2,6 @@
 import type { Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, test } from 'vitest';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
@@ -125,7 +124,6 @@ describe('waking on enqueue', () => {
     const stack = newStack();
     const table = new CoordinationTable(stack, 'Shared');
     const waker = Waker.ofTable(stack, table, {
-      logRetention: RetentionDays.ONE_DAY,
       production: false,
       tracing: undefined,
       isAskedFor: true,
