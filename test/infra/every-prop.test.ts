@@ -86,7 +86,10 @@ test('a second queue on the table, with a topic for alarms, and all that may be 
 
 /** As a line of the first queue would have it, without the hashes of names: what is alike is in `stack.txt`. */
 function named(line: string): string {
-  return line.replaceAll('Mail', 'Media').replaceAll(/\bmail\b/g, 'media').replaceAll(HASH, '');
+  return line
+    .replaceAll('Mail', 'Media')
+    .replaceAll(/\bmail\b/g, 'media')
+    .replaceAll(HASH, '');
 }
 
 test.each(Object.entries(OTHERS))('%s', async (name, value: unknown) => {
