@@ -24,11 +24,11 @@ export function sessionsIn(
     const isAlive = item.status === 'live' && expiresAt > now;
     // The lock-delay counts from the moment when a contender finds it expired, at the latest.
     const endedAt = item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
-    found.set(String(item.id), {
-      name: String(item.name),
-      isAlive,
-      openAt: endedAt + Number(item.lockDelayMs ?? 0) + maxClockSkewMs,
-    });
+    const delayedUntil = endedAt + Number(item.lockDelayMs ?? 0);
+    // Ended by force, it is trusted until it would have expired.
+    const isForced = item.reason === 'destroyed' || item.reason === 'check';
+    const openAt = isForced ? Math.max(delayedUntil, expiresAt) : delayedUntil;
+    found.set(String(item.id), { name: String(item.name), isAlive, openAt: openAt + maxClockSkewMs });
   }
   return found;
 }

@@ -129,9 +129,11 @@ function recentOf(all: Map<string, Recent>, process: string): Recent {
   return recent;
 }
 
-/** Both clocks may be wrong. A session that was ended has no holder that trusts it. */
-function openAtOf({ status, expiresAt, invalidatedAt }: DynamoItem, maxClockSkewMs: number): number {
-  return Number(status === 'live' ? expiresAt : invalidatedAt) - EPOCH_MS + 2 * maxClockSkewMs;
+/** Both clocks may be wrong. The holder of a session that was ended by force may trust it until it would have expired. */
+function openAtOf({ status, reason, expiresAt, invalidatedAt }: DynamoItem, maxClockSkewMs: number): number {
+  const isForced = reason === 'destroyed' || reason === 'check';
+  const endedAt = isForced ? Math.max(Number(invalidatedAt), Number(expiresAt)) : Number(invalidatedAt);
+  return (status === 'live' ? Number(expiresAt) : endedAt) - EPOCH_MS + 2 * maxClockSkewMs;
 }
 
 /** Whether it comes after another task in the same order. */
