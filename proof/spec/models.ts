@@ -51,6 +51,7 @@ const OF_LOCKS = { ...SHARED, Delay: '1', Faults: '1', MaxClaims: '2' };
 
 /** Processes, requests and faults of the models that build on `Requests.tla`; liveness models have one request in flight. */
 const OF_REQUESTS = { Workers: '{a, b}', Faults: '1', MaxNet: '2', Broken: '{}' };
+const OF_SEMAPHORES = { ...OF_REQUESTS, Limit: '1', TTL: '2', Delay: '1', Force: 'TRUE' };
 const OF_QUEUES = { ...OF_REQUESTS, Tasks: '2', MaxClaims: '1' };
 
 /** The operators of those models for the rows (`rows`) and the processes (`who`). */
@@ -102,7 +103,7 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
     ...['I0_Told', 'I1_Exclusion', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan', 'I6_LowerBound', 'I7_LockDelay', 'I8_Live'],
   ],
   Commit: ['I0_Told', 'I16_Once', 'I17_AckTrue', 'BAR_Known'],
-  Semaphore: ['I0_Told', 'I3_Tokens', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
+  Semaphore: ['I0_Told', 'I3_Tokens', 'I7_Delay', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
   WaitGroup: ['I13_Counts', 'I13_Late', 'I13_Final', 'I13_Lost', 'I13_Lease'],
   RateLimit: ['RATE_Level', 'RATE_Once', 'RATE_Grows'],
   Key: ['KEY_Limit', 'KEY_Exact', 'KEY_InSight', 'I5_NoOrphan', 'I14_One'],
@@ -226,7 +227,14 @@ export const MODELS: readonly Model[] = [
     name: 'semaphore',
     what: 'three contend for two permits: a queue, dead holders, late and repeated requests, another limit',
     module: 'Semaphore',
-    constants: { c: 'c', Workers: '{a, b, c}', Limit: '2', Faults: '1', MaxNet: '2', Broken: '{}' },
+    constants: { ...OF_SEMAPHORES, c: 'c', Workers: '{a, b, c}', Limit: '2', Force: 'FALSE' },
+    without: ['Evict', 'Destroy', 'Expire', 'Mute'],
+  },
+  {
+    name: 'semaphore-forced',
+    what: 'two contend for a permit: evictions, sessions that are ended by force, and holders that hear nothing of it',
+    module: 'Semaphore',
+    constants: { ...OF_SEMAPHORES, Faults: '2' },
     without: [],
   },
   {

@@ -104,6 +104,10 @@ const ROWS: readonly Row[] = [
   ['noBar', 'semaphore', 'an admission does not ask whether its claim was given back or given up'],
   ['noMark', 'semaphore', 'a release does not bar the requests of its claim that are under way'],
   ['noForgo', 'semaphore', 'a caller is told that there is no room while a request of its claim is under way'],
+  ['prunesClosed', 'semaphore-forced', 'a contender removes a dead holder in its lock-delay'],
+  ['forcedEarly', 'semaphore-forced', 'a permit opens after the delay, though its session would live on'],
+  ['evictsEarly', 'semaphore-forced', 'an evicted permit opens after the delay, though its holder may hear nothing'],
+  ['evictsUnseen', 'semaphore-forced', 'an eviction does not ask whether the session was renewed since it was read'],
   // Wait groups.
   ['anyGeneration', 'group', 'a late request of one generation is taken in the next'],
   ['addsSealed', 'group-walk', 'a member comes into a group that is sealed', { MaxNet: '2', Faults: '0' }],
