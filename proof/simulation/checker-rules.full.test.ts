@@ -29,7 +29,8 @@ const EVERYTHING: Partial<Profile> = {
   orders: 4,
   rivals: 12,
 };
-const HISTORIES = 4;
+/** Between them they have all that is damaged: members that end, runs of a schedule that follow one another. */
+const SEEDS = [3, 5, 7, 9];
 /** Drawn in each history, because a rule must notice damage wherever it is. */
 const PLACES = 3;
 
@@ -45,7 +46,7 @@ describe('the checker', () => {
   const results: HistoryResult[] = [];
 
   beforeAll(async () => {
-    for (let seed = 1; seed <= HISTORIES; seed++)
+    for (const seed of SEEDS)
       results.push(await runSeed(BigInt(seed), 'network', { keepHistory: true, changes: EVERYTHING }));
   });
 

@@ -247,7 +247,8 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   TOLD: {
     'work that was acknowledged and is in no row': changed(acknowledged('told'), (event) => [
-      { ...event, value: JSON.stringify({ ask: -1, as: 'accepted' }) },
+      // A work of its own row: another may be told that it was replaced.
+      { ...event, row: `${event.row}-untouched`, value: JSON.stringify({ ask: -1, as: 'accepted' }) },
     ]),
   },
   I20: {

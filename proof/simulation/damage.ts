@@ -101,8 +101,11 @@ export const ended = ({ at, process }: Applied, id: string, lockDelayMs: number)
   operation: undefined,
   copy: false,
   row: `session#${id}`,
-  before: { id, status: 'live', behaviour: 'release' },
-  after: { id, status: 'invalid', reason: 'destroyed', lockDelayMs, invalidatedAt: 0, behaviour: 'release' },
+  before: { id, status: 'live', expiresAt: 0, behaviour: 'release' },
+  after: {
+    ...{ id, status: 'invalid', reason: 'destroyed', invalidatedAt: 0, expiresAt: 0 },
+    ...{ lockDelayMs, behaviour: 'release' },
+  },
 });
 /** A call of a holder's, which was not made. */
 export const called = (
