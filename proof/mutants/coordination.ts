@@ -2,6 +2,7 @@ import type { Mutant } from './mutation.ts';
 
 const SEMAPHORE = 'shared/coordination/semaphore/row/semaphore-statements.ts';
 const RULES = 'shared/coordination/semaphore/semaphore.ts';
+const CLIENT = 'shared/coordination/semaphore/semaphore-client.ts';
 const RATE_LIMIT = 'shared/coordination/ratelimit/row/ratelimit-statements.ts';
 const WAIT_GROUP = 'shared/coordination/waitgroup/row/waitgroup-statements.ts';
 const changes = { coordinationShare: 0.8, lockShare: 0 } as const;
@@ -23,6 +24,24 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     from: 'free: limit - permitsHeld(semaphore.holders)',
     to: '',
     killedBy: ['I11', 'I12'],
+    changes,
+  },
+  {
+    id: 'X125',
+    what: 'an evicted permit opens after the lock-delay, though its holder hears nothing and trusts it',
+    file: CLIENT,
+    from: 'closing: closingOf(session, reading, askedMs)',
+    to: 'closing: closingOf(session, reading, askedMs ?? session?.lockDelayMs)',
+    killedBy: ['I11'],
+    changes,
+  },
+  {
+    id: 'X126',
+    what: 'a contender takes the capacity of an evicted permit before it opens',
+    file: RULES,
+    from: '(holder.closedUntil === undefined || openBefore < holder.closedUntil)',
+    to: '(holder.closedUntil === undefined)',
+    killedBy: ['I11', 'I7'],
     changes,
   },
   {

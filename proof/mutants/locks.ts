@@ -1,5 +1,7 @@
 import type { Mutant } from './mutation.ts';
 
+const RECORD = 'shared/session/session-record.ts';
+const CLIENT = 'shared/coordination/lock/lock-client.ts';
 const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
@@ -8,11 +10,29 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M21',
     what: 'an invalidation imposes no lock-delay',
-    file: 'shared/session/session-record.ts',
-    from: "reason === 'ended' || lockDelayMs === 0",
-    to: 'true',
+    file: RECORD,
+    from: "if (reason === 'ended') return 0;",
+    to: "if (reason !== 'never') return 0;",
     killedBy: ['I7'],
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
+  },
+  {
+    id: 'X123',
+    what: 'what is taken away by force opens after the lock-delay, though its holder hears nothing and trusts it',
+    file: RECORD,
+    from: 'Math.max(lockDelayMs === 0 ? 0 : now + lockDelayMs, until)',
+    to: 'Math.max(lockDelayMs === 0 ? 0 : now + lockDelayMs, Math.min(until, 0))',
+    killedBy: ['I1', 'I11'],
+    changes: { lockShare: 0.8 },
+  },
+  {
+    id: 'X124',
+    what: 'a key that is released by force asks for no time of its holder, whose session is live',
+    file: CLIENT,
+    from: 'taking: { tell, ...closingOf(session, reading, askedMs) }',
+    to: 'taking: { tell, ...closingOf(session, reading, askedMs ?? session?.lockDelayMs) }',
+    killedBy: ['I1'],
+    changes: { lockShare: 0.8 },
   },
   {
     id: 'M36',
