@@ -46,7 +46,7 @@ Without(line, w) == SelectSeq(line, LAMBDA v : v # w)
 Greater(i, j) == IF i > j THEN i ELSE j
 Older(i) == Greater(i - 1, 0)
 \* How long something stays closed that is taken from w by force.
-Closed(w, early) == IF B(early) THEN Delay ELSE Greater(Delay, ses[w].exp)
+Closed(w) == Greater(Delay, ses[w].exp)
 IsDead(w) == ~ses[w].live /\ (ses[w].open = 0 \/ B("prunesClosed"))
 \* The row without the permits and the tickets of the dead, and without evicted permits that have opened.
 IsKept(r, w) == ~IsDead(w) /\ r.shut[w] # 1
@@ -98,7 +98,8 @@ Wrong(r, y) ==
 Told(q, r, ok, y) ==
   CASE r.k = "release" -> [q EXCEPT !.pc = "done", !.tok = 0, !.busy = FALSE]
     \* Also by an attempt that was not answered: no other contender asks by this claim.
-    [] r.k \in {"admit", "enter", "forgo"} /\ y.hold[r.w] # 0 /\ y.shut[r.w] = 0 -> [q EXCEPT !.pc = "in", !.tok = y.hold[r.w], !.busy = FALSE]
+    [] r.k \in {"admit", "enter", "forgo"} /\ y.hold[r.w] # 0 /\ y.shut[r.w] = 0 ->
+         [q EXCEPT !.pc = "in", !.tok = y.hold[r.w], !.busy = FALSE]
     [] r.k \in {"forgo", "leave"} -> [q EXCEPT !.pc = IF ok THEN "done" ELSE "doubt", !.tok = 0, !.busy = FALSE]
     [] OTHER -> [q EXCEPT !.busy = FALSE]
 Req(k, w) == [k |-> k, w |-> w, rev |-> row.rev, on |-> row.n, next |-> Blank, tok |-> 0, heard |-> TRUE,
@@ -115,7 +116,8 @@ Enter(w) == /\ Idle(w, "out") /\ row.hold[w] = 0 /\ MayEnter(Pruned(row), w)
                    next == [seen EXCEPT !.hold[w] = seen.ctr + 1, !.ctr = @ + 1, !.wait = Without(@, w)]
                IN Send(w, [Req("enter", w) EXCEPT !.next = next], "out")
 Look(w) == /\ Idle(w, "out") /\ row.hold[w] # 0
-           /\ p' = [p EXCEPT ![w].pc = IF row.shut[w] = 0 THEN "in" ELSE "doubt", ![w].tok = IF row.shut[w] = 0 THEN row.hold[w] ELSE 0] /\ UNCHANGED <<row, net, ses, budget, wrong>>
+           /\ p' = [p EXCEPT ![w].pc = IF row.shut[w] = 0 THEN "in" ELSE "doubt", ![w].tok = IF row.shut[w] = 0 THEN row.hold[w] ELSE 0]
+           /\ UNCHANGED <<row, net, ses, budget, wrong>>
 \* From here on it does not believe.
 Release(w) == Idle(w, "in") /\ Send(w, [Req("release", w) EXCEPT !.tok = p[w].tok], "going")
 \* Before its caller is told that there is no room.
@@ -134,10 +136,10 @@ Lower == /\ budget > 0 /\ row.limit = Limit /\ Cardinality(net) < MaxNet
 \* Others, too: from a reading of the row and of the holder's session.
 Evict(w) == /\ Force /\ budget > 0 /\ row.hold[w] # 0 /\ row.shut[w] = 0 /\ Cardinality(net) < MaxNet
             /\ net' = net \cup {[Req("evict", w) EXCEPT !.heard = FALSE, !.tok = row.hold[w], !.live = ses[w].live, !.exp = ses[w].exp,
-                                                         !.shut = Closed(w, "evictsEarly")]}
+                                                         !.shut = IF B("evictsEarly") THEN Delay ELSE Closed(w)]}
             /\ budget' = budget - 1 /\ UNCHANGED <<row, p, ses, wrong>>
 Destroy(w) == /\ Force /\ budget > 0 /\ ses[w].live
-              /\ ses' = [ses EXCEPT ![w].live = FALSE, ![w].open = Closed(w, "forcedEarly")]
+              /\ ses' = [ses EXCEPT ![w].live = FALSE, ![w].open = IF B("forcedEarly") THEN Delay ELSE Closed(w)]
               /\ budget' = budget - 1 /\ UNCHANGED <<row, net, p, wrong>>
 \* Contenders end it when it has expired, and count the delay from then.
 Expire(w) == /\ ses[w].live /\ ses[w].exp = 0 /\ ses' = [ses EXCEPT ![w].live = FALSE, ![w].open = Delay]

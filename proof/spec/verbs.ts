@@ -41,7 +41,7 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.expire': ['IsUntouched', 'Finished'],
   'task.giveUp': ['IsMine', 'Finished'],
   'task.progress': ['IsMyLater', 'Progressed'],
-  'task.promote': ['IsMine', 'Freed'],
+  'task.promote': ['IsMine', 'IsUntouched', 'Freed'],
   'task.release': ['IsMine', 'Freed'],
   'task.renew': ['CanRevive', 'Revived'],
   'task.replace': ['IsUntouched'],
@@ -62,9 +62,12 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
   'schedule.advance': ['CanAdvanceSchedule', 'ScheduleAdvanced'],
   'schedule.make': ['CanAdvanceSchedule', 'ScheduleAdvanced', 'IsAbsent'],
   'slot.take': ['IsAbsent'],
+  'task.checkpoint': ['IsMyLater', 'Progressed'],
   'task.enqueue': ['IsAbsent', 'CanJoin', 'LineJoined'],
   'task.join': ['CanJoinOthers', 'TaskJoined'],
   'task.leaveLine': ['CanLeaveLine', 'LineLeft'],
+  'task.spill': ['IsMyLater', 'Progressed'],
+  'task.suspend': ['IsMyLater', 'Freed'],
   'waitgroup.add': ['IsGroupIn', 'MemberAdded'],
   'waitgroup.begin': ['IsGroupIn', 'GroupBegun'],
   'waitgroup.complete': ['IsGroupIn', 'GroupCompleted'],
@@ -79,6 +82,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...M
 
 /** Rows whose statements the specification leaves out, and omitted verbs of its own rows. Reads have no effect. */
 const OUTSIDE: Readonly<Record<string, string>> = {
+  'arrival.': 'what arrives for a durable task is a row beside the protocol',
   'audit.': 'a record for people',
   'epoch.': 'only on a table at rest: it lifts counters without a holder',
   'failure.': 'past failures are rows beside the protocol',
@@ -96,6 +100,9 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   'schedule.resume': 'likewise',
   'semaphore.': 'Semaphore.tla has a model of its own, which is not tied to the statements by operators',
   'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
+  'task.arrive':
+    'adds to the journal of a durable task, and makes one that waits due: the nonce keeps it from a task that was claimed',
+  'task.beat': 'a sign of life of what a durable task waits for, which changes no right',
   'task.follow': 'a wish for when the attempt ends, which changes no right',
   'task.requestCancel': 'a wish, which changes no right',
 };
