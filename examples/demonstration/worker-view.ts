@@ -20,7 +20,6 @@ interface LogLine {
   readonly session?: string;
   readonly task?: string;
   readonly leaseCounter?: number;
-  readonly takenOver?: boolean;
   readonly writeUnits?: number;
   readonly readUnits?: number;
   readonly capacity?: { readonly writeUnits: number; readonly readUnits: number };
@@ -120,8 +119,10 @@ export class FleetView {
         worker.readUnits = log.readUnits ?? 0;
         break;
       case 'task claimed':
-        if (log.task !== undefined) worker.running.set(log.task, log.leaseCounter ?? 0);
-        if (log.takenOver === true && log.task !== undefined) this.takeOvers.push({ task: log.task, at: now });
+      case 'task taken over from a dead worker':
+        if (log.task === undefined) break;
+        worker.running.set(log.task, log.leaseCounter ?? 0);
+        if (log.message !== 'task claimed') this.takeOvers.push({ task: log.task, at: now });
         break;
       case 'task settled':
         if (log.task !== undefined) worker.running.delete(log.task);
