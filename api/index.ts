@@ -99,6 +99,7 @@ export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/tasks/queue/
 export type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from '../shared/tasks/queue/results.ts';
 export type { BatchCounts, BatchRecord, Waiter } from '../shared/tasks/task/batch.ts';
 export type { BatchOptions } from '../shared/tasks/queue/batch-request.ts';
+export type { Answered, CallbackFailure, Callbacks } from '../shared/tasks/durable/callbacks.ts';
 export type { Dedup } from '../shared/tasks/task/dedup.ts';
 export type {
   EnqueueOptions,
@@ -140,8 +141,10 @@ export type {
   CancelledTask,
   DeadTask,
   DoneTask,
-  Json,
   Follower,
+  Json,
+  JournalInRow,
+  Notify,
   PastAttempt,
   Priority,
   ReadyTask,

@@ -24,7 +24,7 @@ const FOUNDATION = [
 /** The part of a Lambda context that we read: the types of AWS fit. */
 const PLATFORM = ['Context'];
 /** Parts of types that are described where they are used. */
-const PARTS = ['StandardIssue', 'UnitAnyCase'];
+const PARTS = ['UnitAnyCase'];
 /** Requests as an observer of the sender sees them. */
 const REQUESTS = ['Statement', 'Reply', 'DynamoFault'];
 

@@ -315,10 +315,8 @@ export type UserWrite =
   | { readonly Update: KeyedWrite }
   | { readonly Delete: KeyedWrite }
   | { readonly ConditionCheck: KeyedWrite }
-  | SdkWrite;
-
-/** As the document client's `TransactWriteCommand` types it. */
-type SdkWrite = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+  // As the document client's `TransactWriteCommand` types it.
+  | NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
 /** The row of a user's update, deletion or condition: its table and its whole key. */
 export type KeyedWrite = Readonly<Record<string, unknown>> & {
