@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { SATELLITES } from '../../api/satellites.ts';
 import type { Bind } from '../../cli/context.ts';
+import { EXIT } from '../../cli/exit.ts';
 import { createProgram } from '../../cli/program.ts';
+import { callbackIdOf } from '../../shared/tasks/durable/callback-id.ts';
 import type { CommandEnd, RunningCommand } from '../support/command.ts';
 import { spawnCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
@@ -32,6 +34,8 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['audit'], /queue\.pause/],
   // It needs a table at rest, as `test/cli/epoch.full.test.ts` has one.
   [['epoch', '--help'], /raise/],
+  // It runs for long, as in `test/cli/engine.full.test.ts`.
+  [['engine', '--help'], /engine/],
   [['cost', '--tasks-per-day', '1e6'], /\$/],
 ];
 
@@ -58,6 +62,15 @@ describe.skipIf(endpoint === null)('the command line, as a shell starts it', () 
     }
   });
 
+  test('refuses to answer what waits no longer', async () => {
+    const callback = callbackIdOf({ queue: 'default', id: 'first' }, 'c.1');
+
+    const end = await ended(startCommand(table, 'callbacks', 'succeed', callback, 'yes'));
+
+    expect(end).toMatchObject({ exitCode: EXIT.refused });
+    expect(end.err).toContain('the callback is over');
+  });
+
   test.each(SERVING)('continues with %s until it is interrupted', async (argv, firstWords) => {
     const command = startCommand(table, ...argv);
     await command.said(firstWords);
@@ -79,7 +92,7 @@ describe.skipIf(endpoint === null)('the command line, as a shell starts it', () 
   test('runs every command', async () => {
     // Each satellite tries its own.
     const own = Object.keys(SATELLITES);
-    const tried = ['dev', ...own, ...[...PATHS, ...SERVING].map(([[command]]) => command)];
+    const tried = ['dev', 'callbacks', ...own, ...[...PATHS, ...SERVING].map(([[command]]) => command)];
 
     expect([...new Set(tried)].toSorted()).toEqual(
       (await createProgram(bare, SATELLITES)).commands.map((command) => command.name()).toSorted(),
