@@ -30,7 +30,9 @@ const verb = (name: string, call: (caller: Caller) => Promise<unknown>, more: Pa
   ...more,
 });
 
-const defined = { before: ({ schedules }: Leasehold) => schedules.define('s', WORK, {}, { ...CRON, overlap: 'allow' }) };
+const defined = {
+  before: ({ schedules }: Leasehold) => schedules.define('s', WORK, {}, { ...CRON, overlap: 'allow' }),
+};
 
 export const SCENES: readonly Scene[] = [
   verb('enqueue', ({ leasehold, number }) => leasehold.tasks.enqueue(WORK, { number })),
@@ -70,13 +72,11 @@ export const SCENES: readonly Scene[] = [
     },
   },
   verb('take', ({ leasehold }) => leasehold.rateLimiter('r', { rate: 100, per: '1s', burst: 10 }).take('k')),
-  ...[1, 10, 100].map(
-    (limit): Scene => ({
-      name: `tryPermit, limit ${limit}`,
-      ready: async (caller) => {
-        const mine = await caller.session();
-        return () => mine.tryPermit('s', { limit });
-      },
-    }),
-  ),
+  ...[1, 10, 100].map((limit): Scene => ({
+    name: `tryPermit, limit ${limit}`,
+    ready: async (caller) => {
+      const mine = await caller.session();
+      return () => mine.tryPermit('s', { limit });
+    },
+  })),
 ];

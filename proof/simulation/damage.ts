@@ -103,8 +103,13 @@ export const ended = ({ at, process }: Applied, id: string, lockDelayMs: number)
   row: `session#${id}`,
   before: { id, status: 'live', expiresAt: 0, behaviour: 'release' },
   after: {
-    ...{ id, status: 'invalid', reason: 'destroyed', invalidatedAt: 0, expiresAt: 0 },
-    ...{ lockDelayMs, behaviour: 'release' },
+    id,
+    status: 'invalid',
+    reason: 'destroyed',
+    invalidatedAt: 0,
+    expiresAt: 0,
+    lockDelayMs,
+    behaviour: 'release',
   },
 });
 /** A call of a holder's, which was not made. */
