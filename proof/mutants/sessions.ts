@@ -22,6 +22,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     file: HOLDER,
     from: 'renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4',
     to: '(this.timing.heartbeatMs / 4)',
+    also: [{ file: HOLDER, from: 'if (waitMs > this.timing.heartbeatMs / 8) continue;', to: ';' }],
     killedBy: ['BEAT'],
   },
   {

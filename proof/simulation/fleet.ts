@@ -184,11 +184,15 @@ export class Fleet {
 /** A quartz is off by less: a hundred parts in a million. */
 const MONOTONIC_DRIFT = 0.0001;
 
-/** Identity that a reader can follow: the incarnation and a number. Unique as long as incarnations are. */
+/**
+ * Identity that a reader can follow: the incarnation and a number. Unique as long as incarnations are.
+ * As of a UUID, the beginning of a nonce is unique too: a task keeps only that.
+ */
 function countedIds(incarnation: string): Ids {
+  const [name, number = ''] = incarnation.split('.');
   let count = 0;
   return {
-    unique: () => `${incarnation}-${++count}`,
+    unique: () => `${number}-${++count}-${name}`,
     ordered: () => `${incarnation}-${String(++count).padStart(6, '0')}`,
   };
 }
