@@ -43,7 +43,7 @@ interface RecorderPorts {
 export class Recorder {
   readonly #ports: RecorderPorts;
   readonly #digest = new Digest();
-  readonly #operationByNonce = new Map<string, { readonly number: number; readonly session: string | undefined }>();
+  readonly #operationByNonce = new Map<string, Pick<Call, 'row' | 'session'> & { readonly number: number }>();
   readonly #holders = new Map<string, { readonly process: SimulatedProcess; readonly holder: SessionHolder }>();
   readonly #believers = new Set<Believer>();
   /** Believers by the rows that their belief depends on: the row itself, and their session's row. */
@@ -96,6 +96,7 @@ export class Recorder {
     this.counts.called++;
     this.#operationByNonce.set(call.nonce, {
       number: operation,
+      row: call.row,
       session: call.isHolders === false ? undefined : (call.session ?? call.claim?.session),
     });
     const { now, isHolders: _, ...named } = call;
@@ -219,12 +220,14 @@ export class Recorder {
       this.counts.written++;
       const { now } = this.#ports.timeline;
       const { name } = request.process;
+      // Several operations may share a transaction: each has a row of its own, with its nonce.
+      const own = this.#operationByNonce.get(String(row.values?.[':nonce']));
       this.emit({
         kind: 'applied',
         at: now,
         process: name,
         request: request.number,
-        operation,
+        operation: own?.row === row.name ? own.number : operation,
         copy,
         row: row.name,
         before,
