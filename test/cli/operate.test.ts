@@ -63,12 +63,12 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     ['40s', 1, '1 +3 +1 +0 +0'],
     ['0s', 0, '0 +3 +0 +1 +0'],
   ] as const)(
-    'lists what was left by a session with a lock-delay of %s that has ended',
+    'lists what was left by a session that was ended with a lock-delay of %s',
     async (lockDelay, closed, permit) => {
-      const session = await table.leasehold.session({ lockDelay });
+      const session = await table.leasehold.session();
       await session.lock(`left/${lockDelay}`);
       await session.permit(`left/${lockDelay}`, { limit: 3 });
-      await table.leasehold.sessions.destroy(session.id);
+      await table.leasehold.sessions.destroy(session.id, { lockDelay });
 
       const locks = await json('locks', 'list', `left/${lockDelay}`);
       const semaphores = await run('semaphores', 'list', `left/${lockDelay}`);

@@ -8,7 +8,7 @@ import { passTime } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/every-world.ts';
 import { whenAborted } from '../support/when-aborted.ts';
 import { loseNextAnswer } from '../support/lost-answer.ts';
-import { LOCK_DELAY_MS, SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
+import { SKEW_MS, TTL, TTL_MS, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 
 describeInEveryWorld('locks, when writes go wrong,', (open) => {
   let world: World;
@@ -195,13 +195,14 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
     const force = (leaseCounter: number) =>
       other.leasehold.locks.forceRelease(key, { by: 'ann', reason: 'stuck since lunch', leaseCounter });
 
-    test('fences the holder at once, closes the key for its lock-delay, and says who did it and why', async () => {
+    test('fences the holder at once, closes the key while the holder may trust it, and says who did it and why', async () => {
       const lock = await acquired(mine);
 
       const result = await force(lock.leaseCounter);
 
       const now = world.clock.now();
-      expect(result).toEqual({ kind: 'released', closedUntil: now + LOCK_DELAY_MS + SKEW_MS });
+      const trustedUntil = now + TTL_MS;
+      expect(result).toEqual({ kind: 'released', closedUntil: trustedUntil + SKEW_MS, trustedUntil });
       expect(await other.leasehold.verify(lock.sequencer)).toEqual({
         kind: 'superseded',
         leaseCounter: lock.leaseCounter + 1,

@@ -103,7 +103,7 @@ describeInEveryWorld('the values of locks', (open) => {
 
       await locks.put(key, 'v');
       expect(await locks.get(key)).toMatchObject({ value: 'v', holder: undefined });
-      expect(await locks.delete(key)).toEqual({ kind: 'deleted' });
+      expect(await locks.delete(key)).toEqual({ kind: 'deleted', closedUntil: 0, trustedUntil: 0 });
       expect(await locks.get(key)).toBeUndefined();
       expect(await locks.delete(key)).toEqual({ kind: 'absent' });
       expect((await acquired(theirs)).fencingToken).toBe(lock.fencingToken + 1);

@@ -81,7 +81,7 @@ export async function reportKeys(ports: OperatorPorts, query: KeysQuery): Promis
       queue,
       key,
       limits: [...new Set(ofKey.flatMap(({ links }) => links?.concurrency?.limit ?? []))].sort((a, b) => a - b),
-      hasRow: after[at] !== undefined,
+      hasRow: after[at]?.nonce !== undefined,
       count,
       running,
       waiting: ready.length,
