@@ -143,8 +143,8 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 
  * IAM ignores conditions, so a producer could overwrite an existing row, but cannot make it look finished.
  */
 const NEW_TASK_ATTRIBUTES = [
-  ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
-  ...['nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
+  ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'createdBy', 'attempts'],
+  ...['leaseCounter', 'nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
   ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total'],
 ];
 
