@@ -24,6 +24,7 @@ const MOST_PACKAGES = 20;
 const LEASEHOLD = 'node_modules/leasehold';
 /** The last version before `OLDEST_CDK`. */
 const TOO_OLD_CDK = 'aws-cdk-lib@2.223.0';
+const DURABLE_SDK = '@aws/durable-execution-sdk-js';
 new Command('npm run test:package').description('Uses the package as a stranger would, in an empty project.').parse();
 const project = mkdtempSync(path.join(tmpdir(), 'leasehold-consumer-'));
 let engine: Engine | undefined;
@@ -88,6 +89,15 @@ try {
     install(...typeTools());
     run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.'], project);
     return 'they check, those of the library included';
+  });
+  step('leasehold/durable, without the SDK and with it', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['durable.mjs'], { cwd: project, encoding: 'utf8' });
+    if (status === 0 || !stderr.includes(`Cannot find package '${DURABLE_SDK}'`))
+      throw new Error(`without the SDK, it is not named as missing:\n${stderr}`);
+    install(...pinned(DURABLE_SDK));
+    // The compiler sees the SDK's own types now, and not what stands in for them elsewhere.
+    run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.durable.json'], project);
+    return run('node', ['durable.mjs'], project);
   });
   const newest = step('cdk synth of an app that adopts TaskWorkers', () =>
     synthesize(pinned('aws-cdk-lib', 'constructs', 'esbuild')),
