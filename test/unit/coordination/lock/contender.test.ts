@@ -187,7 +187,7 @@ describe('a contender', () => {
 
     test('judges the row anew when another contender was faster', async () => {
       await theirs.lock(KEY);
-      await there.leasehold.sessions.destroy(theirs.id);
+      await there.leasehold.sessions.destroy(theirs.id, { lockDelay: 0 });
       const contender = contend();
       await contender.look();
       world.clock.step(DELAY_MS + SKEW_MS);

@@ -183,7 +183,7 @@ test('a handle of an earlier tenure of the same session changes nothing of the l
   const session = await here.session({ ttl: '10m', lockDelay: 0 });
   const earlier = await session.lock('k', { value: 'earlier' });
   const { leaseCounter } = earlier;
-  await there.locks.forceRelease('k', { leaseCounter, by: 'ann', reason: 'it hangs' });
+  await there.locks.forceRelease('k', { leaseCounter, by: 'ann', reason: 'it hangs', lockDelay: 0 });
   await world.clock.advance(2_000);
 
   const late = earlier.update('late').catch((error: unknown) => error);
