@@ -27,5 +27,9 @@ function unchanged(this: unknown, _name: string, value: unknown, context?: { rea
 /** The digits of a number without sign, point, exponent, and zeros at both ends. */
 function digitsOf(number: string): string {
   const [mantissa = ''] = number.toLowerCase().split('e');
-  return mantissa.replace(/[-+.]/g, '').replace(/^0+|0+$/g, '');
+  const digits = mantissa.replace(/[-+.]/g, '').replace(/^0+/, '');
+  let end = digits.length;
+  // Not by a pattern: /0+$/ takes time by the square of the zeros in the middle.
+  while (digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
 }
