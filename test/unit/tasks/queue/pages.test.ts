@@ -178,17 +178,17 @@ test('a report of keys reads as many entries as it may, and says whether these w
     );
   expect(story.lines.join('\n')).toMatchInlineSnapshot(`
     "at most 0: { requests: 22, writeUnits: 0, readUnits: 12.5, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 10, 'task.pageOfGroups': 9 } }
-      [ { queue: 'default', key: 'k', limits: [], count: 0, running: [], waiting: 0, difference: 0, isExact: false } ]
+      [ { queue: 'default', key: 'k', limits: [], hasRow: false, count: 0, running: [], waiting: 0, difference: 0, isExact: false } ]
     at most 1: { requests: 27, writeUnits: 0, readUnits: 15.5, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 12, 'task.pageOfGroups': 11, 'task.getMany': 1 } }
-      [ { queue: 'default', key: 'k', limits: [ 2 ], count: 0, running: [], waiting: 1, difference: 0, isExact: false } ]
+      [ { queue: 'default', key: 'k', limits: [ 2 ], hasRow: false, count: 0, running: [], waiting: 1, difference: 0, isExact: false } ]
     at most 2: { requests: 32, writeUnits: 0, readUnits: 18.5, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 14, 'task.pageOfGroups': 13, 'task.getMany': 2 } }
-      [ { queue: 'default', key: 'k', limits: [ 2, 3 ], count: 0, running: [], waiting: 2, difference: 0, isExact: false } ]
+      [ { queue: 'default', key: 'k', limits: [ 2, 3 ], hasRow: false, count: 0, running: [], waiting: 2, difference: 0, isExact: false } ]
     at most 3: { requests: 54, writeUnits: 0, readUnits: 30, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 24, 'task.pageOfGroups': 24, 'task.getMany': 3 } }
-      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]
+      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], hasRow: false, count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]
     at most 4: { requests: 54, writeUnits: 0, readUnits: 30, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 24, 'task.pageOfGroups': 24, 'task.getMany': 3 } }
-      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]
+      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], hasRow: false, count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]
     at most undefined: { requests: 54, writeUnits: 0, readUnits: 30, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 24, 'task.pageOfGroups': 24, 'task.getMany': 3 } }
-      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]"
+      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], hasRow: false, count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]"
   `);
 });
 
