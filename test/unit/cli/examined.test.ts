@@ -102,7 +102,11 @@ test('what doctor and up print', async () => {
       queue: (queue: string, shards: number) => ({
         queue,
         shards,
-        store: { ...storeOf(undefined), getTurns: () => Promise.resolve(new Map()) },
+        store: {
+          ...storeOf(undefined),
+          getTurns: () => Promise.resolve(new Map()),
+          getBatch: () => Promise.resolve(undefined),
+        },
         queues: { glance: () => Promise.resolve(undefined) },
         operator: { keys: () => Promise.resolve([]) },
       }),

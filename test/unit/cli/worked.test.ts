@@ -64,13 +64,18 @@ async function played({ what, argv, tasks = [], then = {} }: Scene): Promise<str
   let ids = 0;
   const unique = (): string => `id-${++ids}`;
   const here = world.start({}, { ids: { unique, ordered: unique }, random: { next: () => 0.5 } });
-  const { leasehold, ports, runtime } = here;
+  const { leasehold, ports, runtime, sender } = here;
   for (const [name, input, options] of tasks) await leasehold.tasks.enqueue(name, input, options);
   await world.clock.advance(1);
   const startedAt = runtime.clock.monotonic();
   const queue = (of: string, shards: number) => ({ ...ports, queue: of, shards, store: ports.tasks });
   const loaded = Promise.withResolvers<undefined>();
-  const connection = connectionOf({ leasehold, gauge: ports.gauge, sessions: ports.sessions });
+  const connection = connectionOf({
+    leasehold,
+    gauge: ports.gauge,
+    sessions: ports.sessions,
+    clientOf: (settings: object) => ({ foundation: { sender, gauge: ports.gauge, runtime }, settings }),
+  });
   const words = argv.split(' ').map((word) => (word === 'ENTRY' ? ENTRY : word));
   const printing = printedBy(
     words,
