@@ -4,6 +4,7 @@ import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import { CorruptItemError } from '../../../shared/core/errors.ts';
 import type { MemoryGateway } from '../memory-gateway.ts';
 import { openMemoryGateway } from '../memory-gateway.ts';
+import { passTime } from '../../../test/support/coordination.ts';
 
 describe('a prefix', () => {
   let gateway: MemoryGateway;
@@ -43,7 +44,7 @@ describe('a prefix', () => {
       const watching = ask('GET', `kv/q/?keys&index=${index}&wait=1m`);
       await ask('PUT', 'kv/q/d', 'd');
 
-      expect(JSON.parse((await watching).text)).toEqual(['q/a', 'q/c', 'q/d']);
+      expect(JSON.parse((await passTime(gateway.world, watching)).text)).toEqual(['q/a', 'q/c', 'q/d']);
     });
 
     test('is not said to be deleted while it is there, although the others are', async () => {

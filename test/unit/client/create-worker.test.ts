@@ -128,7 +128,7 @@ describe('a worker of one’s own process', () => {
       retry: { maxAttempts: 1 },
       run: async (_: null, { id, signal }) => {
         const row = await leasehold.tasks.get(id, queue);
-        if (row?.state === 'running') await leasehold.sessions.destroy(row.session);
+        if (row?.state === 'running') await leasehold.sessions.destroy(row.session, { lockDelay: 0 });
         await once(signal, 'abort');
         signal.throwIfAborted();
       },
