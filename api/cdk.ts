@@ -1,6 +1,6 @@
 /** `leasehold/cdk`: constructs that deploy a queue and its workers. */
 export { TaskWorkers } from '../infra/task-workers.ts';
-export type { TaskWorkersProps, TickSchedule } from '../infra/task-workers-props.ts';
+export type { TaskWorkersProps, TickSchedule, WorkerBundling } from '../infra/task-workers-props.ts';
 export { CoordinationTable } from '../infra/table.ts';
 export type { CoordinationTableProps } from '../infra/table.ts';
 export type { AccessRule, RowAction } from '../infra/access.ts';
