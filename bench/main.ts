@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- NAME`: side-by-side measurements, one file each.
- * Figures come as ratios and counts, for absolute times depend on the machine. A satellite has its own, `bench.ts` of the folder `bench` in its own.
+ * Figures come as ratios and counts, for absolute times depend on the machine. A satellite has its own, `bench.ts` of the folder `bench`
+ * in its own.
  */
 import { globSync } from 'node:fs';
 import path from 'node:path';

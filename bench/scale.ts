@@ -41,7 +41,9 @@ const QUICK = { tasks: [1_000, 3_000], workers: [1, 4, 16] };
 const ENQUEUES_IN_FLIGHT = 64;
 /** The limit for "flat": the spread between the dearest and the cheapest row, and the share of refused claims. */
 const FLAT = 0.05;
-/** How often each further worker may look at all partitions of the queue, at half a read unit for each, in backlogs of up to 10,000 tasks. */
+/**
+ * How often each further worker may look at all partitions of the queue, at half a read unit for each, in backlogs of up to 10,000 tasks.
+ */
 const LOOKS_OF_A_WORKER = 2;
 
 export async function run(argv: readonly string[]): Promise<number> {

@@ -177,8 +177,8 @@ export function replaceAccess(queue: string): AccessRule[] {
 }
 
 /**
- * What an answer mentions in the row of a durable task: its journal, and when it is due. Its input, its result and its holder stay. IAM does
- * not tell an attribute in a condition from one that is written, so the state is in the list.
+ * What an answer mentions in the row of a durable task: its journal, and when it is due. Its input, its result and its holder stay. IAM
+ * does not tell an attribute in a condition from one that is written, so the state is in the list.
  */
 const ANSWER_ATTRIBUTES = [
   ...['pk', 'sk', 'state', 'nonce', 'journal', 'open', 'beats'],

@@ -99,7 +99,9 @@ export class RemoteSessions {
     return this.liveOf(await this.#ports.sessions.get(id));
   }
 
-  /** Of sessions as they were just read, those that are live; a session with a failed check ends. Expired ones stay for their contenders. */
+  /**
+   * Of sessions as they were just read, those that are live; a session with a failed check ends. Expired ones stay for their contenders.
+   */
   async liveAmong(sessions: readonly SessionRecord[]): Promise<readonly LiveSession[]> {
     const now = this.#ports.runtime.clock.now();
     const live = sessions.filter(

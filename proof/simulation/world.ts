@@ -2,8 +2,8 @@
  * One history: a store, a network, a fleet and a nemesis on one timeline, and the checker over all of it.
  *
  * Two phases. In the faulty one whatever the profile holds goes wrong, and safety is judged at every event.
- * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in time.
- * With `leap`, both are lived through twice, with more than all retention in between.
+ * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in
+ * time. With `leap`, both are lived through twice, with more than all retention in between.
  */
 import { shardOf } from '../../shared/dynamo/engine/keys.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
@@ -365,8 +365,8 @@ class World {
       if (profile().stock > 0) this.#store.restock(3);
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
       const slot = String(++ticks);
-      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes that were
-      // never used before.
+      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes
+      // that were never used before.
       const isHealed = this.#profile !== this.#options.profile;
       if (!profile().dispatches) return void this.#timeline.after(profile().tickMs, tick);
       if (profile().fansOut || prng.chance(DISPATCH_SHARE))

@@ -62,7 +62,10 @@ export interface SessionStore extends HolderSessionStore {
     ids: readonly string[],
     onDamaged?: (id: string, error: unknown) => void,
   ): Promise<ReadonlyMap<string, SessionRecord>>;
-  /** A page of the sessions whose name begins with `prefix`, in order of name: their ids, and their names in the same order. Eventually consistent. */
+  /**
+   * A page of the sessions whose name begins with `prefix`, in order of name: their ids, and their names in the same order. Eventually
+   * consistent.
+   */
   page(
     prefix: string,
     after: unknown,

@@ -59,7 +59,10 @@ import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 export interface TestKitOptions {
-  /** The exports of the module that defines the tasks, with its schedules, or any record of tasks. Default: no tasks, only locks, sessions and the rest. */
+  /**
+   * The exports of the module that defines the tasks, with its schedules, or any record of tasks. Default: no tasks, only locks, sessions
+   * and the rest.
+   */
   readonly tasks?: Readonly<Record<string, unknown>>;
   readonly queue?: string;
   readonly startsAt?: Date;

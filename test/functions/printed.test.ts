@@ -104,7 +104,8 @@ async function scene(heading: string, invoke: () => Promise<unknown>): Promise<s
   );
   const started = lambda.invoked.slice(startedBefore).map((start) => `started ${JSON.stringify(start)}`);
   startedBefore = lambda.invoked.length;
-  // How often a session is renewed depends on the machine, and so does the order of what two tasks print. A busy machine blocks event loops.
+  // How often a session is renewed depends on the machine, and so does the order of what two tasks print. A busy machine blocks event
+  // loops.
   const isOfMachine = (line: string): boolean =>
     line.includes('session renewed') || (!heading.includes('blocks') && /event loop|EventLoopsBlocked/.test(line));
   const logged = printed.filter((line) => !line.includes('"_aws"')).map(readableLine);

@@ -2,7 +2,8 @@
  * Rows that belong to tasks, and change with them.
  * Batches: the count agrees with its children's rows; the callback or the parent is resumed
  * with the last child's end, once, and never before; a retried one keeps its children, and waits for the open ones.
- * Keys: the running tasks of a key never exceed its limit, and the key's row counts exactly these; starts in a window never exceed its rate.
+ * Keys: the running tasks of a key never exceed its limit, and the key's row counts exactly these; starts in a window never exceed its
+ * rate.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from '../history.ts';

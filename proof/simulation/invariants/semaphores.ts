@@ -3,7 +3,8 @@
  * I11 capacity: count and holders agree, no contender is admitted beyond the limit,
  * each permit has its own token, and releasing or pruning
  *   affects only the named permits, or the permits of expired sessions. While clocks hold,
- *   no holder believes in a permit that is gone, whoever took it away. Excused are only ends whose callers asked for less (`hasty-ends.ts`).
+ *   no holder believes in a permit that is gone, whoever took it away. Excused are only ends whose callers asked for less
+ *   (`hasty-ends.ts`).
  * I12 limit change: another limit takes no permit away, and admits no contender before there is capacity.
  * I7 lock-delay (while clocks hold), for the capacity of expired and evicted holders.
  * L5 order: while the queue is not empty, only its head is admitted.

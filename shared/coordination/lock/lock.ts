@@ -233,8 +233,8 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Returns a ConditionCheck for your own transaction in the same account and region. The transaction succeeds only while this tenure is current.
-   * Stronger than any signal, because the store itself decides.
+   * Returns a ConditionCheck for your own transaction in the same account and region. The transaction succeeds only while this tenure is
+   * current. Stronger than any signal, because the store itself decides.
    */
   condition(): TransactionAction {
     return this.#ports.locks.condition(this.#record);

@@ -110,7 +110,8 @@ export class RateLimiter {
    * Returns `limited` at once if they cannot be available within `wait`.
    * If a response is lost, the take may have taken tokens, and is retried: the limit holds, but those tokens are gone.
    * One that needs at most a second of the rate reserves its tokens, and waits for their moment: callers are served in the order of their
-   * writes. If it stops waiting, its tokens are gone. A larger one polls; waiting callers of one process queue up for each number of tokens.
+   * writes. If it stops waiting, its tokens are gone. A larger one polls; waiting callers of one process queue up for each number of
+   * tokens.
    * @throws the reason of `signal`; and as `tryTake`
    */
   async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {

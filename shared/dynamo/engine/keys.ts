@@ -56,7 +56,9 @@ export const payloadApartKey = (queue: string, id: string, nonce: string): RowKe
 export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);
 /** The turn of a key's tasks that run in order. */
 export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
-/** Older elements of the journal of a durable task. @param at the life of the journal, which is one work of the task, and the part's number */
+/**
+ * Older elements of the journal of a durable task. @param at the life of the journal, which is one work of the task, and the part's number
+ */
 export const journalKey = (
   queue: string,
   id: string,

@@ -14,7 +14,9 @@ export interface VerbUnits {
   readonly total: number;
 }
 
-/** A task's row by its state, without input and result; what a reference to a payload adds to it, and the payload's row without its text. */
+/**
+ * A task's row by its state, without input and result; what a reference to a payload adds to it, and the payload's row without its text.
+ */
 const BYTES = { ready: 300, running: 363, retried: 587, done: 347, reference: 135, payload: 119 };
 /** The service's overhead per stored row. */
 const STORAGE_OVERHEAD_BYTES = 100;

@@ -9,7 +9,8 @@
  *   - Writes passed to `withStep` are applied with the record of their step, or not at all.
  *
  * Does not guarantee
- *   - That a step's code runs once: if its worker dies before the record, it runs again. Code outside of steps runs again in each invocation.
+ *   - That a step's code runs once: if its worker dies before the record, it runs again. Code outside of steps runs again in each
+ *     invocation.
  *   - That other code goes on where this code stopped: operations are told by their order, name and type. See `docs/durable.md`.
  *
  * An *invocation* is one run of the code by a claim, from the start to a suspension, an end or a failure. `retry` and `timeout` are of an

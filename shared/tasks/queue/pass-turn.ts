@@ -1,8 +1,8 @@
 /**
  * Finds lines whose turn belongs to no task, and passes it: the row of the task was deleted by hand, or is missing in a restored table.
  *
- * The line's row has the ticket, and not the id. So the rows of all unfinished tasks of the queue are read, strongly consistent, and none may
- * have the ticket. The indexes are eventually consistent, so the turn must be as before for `SETTLE_MS`, and they must lag by less.
+ * The line's row has the ticket, and not the id. So the rows of all unfinished tasks of the queue are read, strongly consistent, and none
+ * may have the ticket. The indexes are eventually consistent, so the turn must be as before for `SETTLE_MS`, and they must lag by less.
  */
 import { defined } from '../../core/defined.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';

@@ -249,7 +249,8 @@ export class TaskOperator {
   }
 
   /**
-   * Passes the turn in the line of a key, if the row of the task that has the turn is gone. Reads the rows of all unfinished tasks of the queue.
+   * Passes the turn in the line of a key, if the row of the task that has the turn is gone. Reads the rows of all unfinished tasks of the
+   * queue.
    * @throws CorruptItemError for a damaged row of the queue, because its task may be the one with the turn
    */
   passLine(key: string, options: QueueOption = {}): Promise<PassReport> {

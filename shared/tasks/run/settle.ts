@@ -10,7 +10,8 @@ import { describeThrown, shortText } from './thrown.ts';
 
 /**
  * How a claim ended in this worker.
- * `suspended`: a durable task waits. `unsettled`: the worker had to stop before the outcome was known. The end or expiry of its session frees the task.
+ * `suspended`: a durable task waits. `unsettled`: the worker had to stop before the outcome was known. The end or expiry of its session
+ * frees the task.
  */
 export type Settlement =
   | 'done'

@@ -3,8 +3,8 @@
  *
  * croner finds local times, as if the zone were UTC; this module maps them to moments, as EventBridge Scheduler does:
  *   - If the hour is fixed, a missing local time is left out, and a repeated one counts once, the first time.
- *   - If the hour is `*`, a step or names every hour, each moment counts that has a matching local time: an hourly schedule runs once in each hour that
- *     passes.
+ *   - If the hour is `*`, a step or names every hour, each moment counts that has a matching local time: an hourly schedule runs once
+ *     in each hour that passes.
  */
 import { Cron } from 'croner';
 import { ConfigurationError, messageOf, shown } from '../../core/errors.ts';

@@ -65,7 +65,9 @@ export interface EnqueueOptions extends SharedTaskOptions {
   readonly onDuplicate?: DuplicatePolicy;
   /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
   readonly window?: Duration;
-  /** Discards the task if no worker has started it by this time. Mutually exclusive with `expiresIn`. A task that has started never expires. */
+  /**
+   * Discards the task if no worker has started it by this time. Mutually exclusive with `expiresIn`. A task that has started never expires.
+   */
   readonly expiresAt?: number | Date;
 }
 

@@ -174,7 +174,10 @@ export interface TaskStore {
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
 
-  /** Returns index entries that are due at `now`, and not before `from`, oldest first. A page of foreign entries is empty. Eventually consistent. */
+  /**
+   * Returns index entries that are due at `now`, and not before `from`, oldest first. A page of foreign entries is empty. Eventually
+   * consistent.
+   */
   page(
     partition: ReadyPartition,
     query: PageQuery & { readonly now: number; readonly from?: number; readonly after?: unknown },
@@ -225,8 +228,8 @@ export interface TaskStore {
   /** Moves a due task to the others of its key, which is full. Refused if it was written since it was observed. */
   join(observed: ReadyTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined, TaskRecord>>;
   /**
-   * Passes the turn of a task that was cancelled before its turn, which has come. Refused if another worker was faster, or the task was made
-   * ready again.
+   * Passes the turn of a task that was cancelled before its turn, which has come. Refused if another worker was faster, or the task was
+   * made ready again.
    */
   passTurn(observed: CancelledTask, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Refused unless it still runs under the observed counter and session, which the caller has found expired. */

@@ -24,7 +24,9 @@ export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): 
   return { name, input: storedJson(task.input), priority, runAt, options: optionAttributes(task, nonce, { isApart }) };
 }
 
-/** The rest of a `SET` clause, and the index attributes to remove. @param task where it stood, and the limit of the work's key, or its line */
+/**
+ * The rest of a `SET` clause, and the index attributes to remove. @param task where it stood, and the limit of the work's key, or its line
+ */
 export function asked(work: Work, task: Omit<Standing, 'priority'>, shards: number, { now, nonce }: Stamp): Move {
   const { name, input, priority, runAt, options } = work;
   const place = moveTo({ ...task, priority }, { readyAt: runAt, now, shards });

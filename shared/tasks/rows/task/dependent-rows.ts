@@ -239,8 +239,8 @@ export class DependentRows {
   }
 
   /**
-   * Sends a change in one transaction that frees the slot of the task's key, passes the turn of its line if it ends, and adds ordered children to
-   * their lines.
+   * Sends a change in one transaction that frees the slot of the task's key, passes the turn of its line if it ends, and adds ordered
+   * children to their lines.
    */
   async #sendThroughLines(
     change: Change,

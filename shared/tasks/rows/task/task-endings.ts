@@ -101,7 +101,9 @@ export class TaskEndings {
     };
   }
 
-  /** Cancels a waiting task, or a running one whose session the caller has seen ended. If it has a follower, the task continues with that. */
+  /**
+   * Cancels a waiting task, or a running one whose session the caller has seen ended. If it has a follower, the task continues with that.
+   */
   cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, stamp: Stamp): Promise<Settled> {
     if (observed.state === 'running')
       return this.end('abandon', observed, cancelAbandonedTask(this.#table, observed, cancellation, stamp), stamp);

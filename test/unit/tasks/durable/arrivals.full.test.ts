@@ -1,4 +1,6 @@
-/** An answer from outside, read before one request of the holder and written before another: no wake-up is lost, and none is heard twice. */
+/**
+ * An answer from outside, read before one request of the holder and written before another: no wake-up is lost, and none is heard twice.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
 import { expect, test } from 'vitest';
