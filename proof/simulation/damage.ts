@@ -49,7 +49,9 @@ export const followedBy = (event: Applied, after: DynamoItem | undefined): Appli
 });
 
 export const isSent = (event: HistoryEvent): event is Sent => event.kind === 'sent';
-export const isRead = (event: HistoryEvent): event is Read => event.kind === 'read';
+/** An operator's lists are as long as the queue, so LOAD does not judge them. */
+export const isRead = (event: HistoryEvent): event is Read =>
+  event.kind === 'read' && !event.process.startsWith('operator');
 export const isClaimed = applied(
   ({ row, before, after }) => isTask(row) && before?.state === 'ready' && after?.state === 'running',
 );

@@ -77,7 +77,7 @@ const SHOWN = Object.values(OPTIONS).flatMap((options) =>
 
 test('histories of the mix write each option of a task, session, lock and permit in more than one way', async () => {
   const values = new Map<string, Set<string>>();
-  for (const seed of [1n, 2n, 3n, 4n, 5n, 10n]) {
+  for (const seed of [1n, 2n, 3n, 4n, 5n, 10n, 16n]) {
     const { history } = await runSeed(seed, 'swarm', { keepHistory: true });
     for (const event of history)
       if (event.kind === 'applied' && event.after !== undefined)

@@ -21,6 +21,14 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     'schedule.advance',
   ],
   'repairs rows that were deleted, edited or restored': ['line.pass', 'epoch.raise', 'key.recount'],
+  'of durable tasks, whose own tests kill them at each request': [
+    'arrival.put',
+    'task.arrive',
+    'task.beat',
+    'task.checkpoint',
+    'task.spill',
+    'task.suspend',
+  ],
   'of the gateway for Consul, which has its own tests': ['lock.commit', 'session.renewRemote'],
   'of the command line and the console: no other row depends on it': ['audit.begin', 'audit.end', 'failure.get'],
 };
