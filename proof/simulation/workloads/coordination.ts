@@ -130,7 +130,16 @@ async function takeTokens({ place: { process, recorder, prng, seen }, rates }: U
   const askedAt = process.now;
   const taken = await rates.tryTake(key, { tokens });
   seen(`tokens ${taken.kind}`);
-  if (taken.kind !== 'taken' || !process.isAlive) return;
+  if (taken.kind === 'taken') tellTaken(process, recorder, { key, tokens, askedAt });
+}
+
+/** The caller of a take is told that it has its tokens. */
+export function tellTaken(
+  process: WorkerPlace['process'],
+  recorder: WorkerPlace['recorder'],
+  { key, tokens, askedAt }: { readonly key: string; readonly tokens: number; readonly askedAt: number },
+): void {
+  if (!process.isAlive) return;
   const { now } = process;
   const taking: Taking = { tokens, tookMs: now - askedAt };
   const [row, value] = [rateLimitKey(BUCKET.name, key).pk, JSON.stringify(taking)];

@@ -23,6 +23,7 @@ import { BUCKET } from '../invariants/ratelimits.ts';
 import { holdersOf } from '../invariants/semaphores.ts';
 import { semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
+import { tellTaken } from './coordination.ts';
 import { LOCK_KEYS } from './locks.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { openSession, storesAt } from './worker-place.ts';
@@ -179,10 +180,14 @@ async function usePermit(user: User): Promise<void> {
 
 async function takeTokens(user: User): Promise<void> {
   const { rates, place } = user;
+  const { process, recorder } = place;
   const wait = 60_000;
+  const tokens = 2;
   await outlasting(user, wait, async () => {
-    const { kind } = await rates.take('lasting', { tokens: 2, wait });
+    const askedAt = process.now;
+    const { kind } = await rates.take('lasting', { tokens, wait });
     place.seen(`user: tokens ${kind}`);
+    if (kind === 'taken') tellTaken(process, recorder, { key: 'lasting', tokens, askedAt });
   });
 }
 
