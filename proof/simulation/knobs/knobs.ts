@@ -78,8 +78,6 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     CLAIMS_PER_LOSS: FEW(8),
     // With one, workers that exit when empty poll one foreign partition each, always the first.
     FOREIGN_SAMPLE: [2, 4],
-    START_BURST_MS: [50, 2_000],
-    START_GAP_MS: [10, 100],
   },
   'shared/tasks/queue/listing.ts': { PAGE_LIMIT: FEW(100) },
   'shared/tasks/queue/results.ts': { PAUSE_MS: SOONER, TOGETHER_MS: FEW(50) },

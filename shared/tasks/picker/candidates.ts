@@ -24,7 +24,6 @@ import type { Linked, Waiting } from './key-capacity.ts';
 import { KeyCapacity } from './key-capacity.ts';
 import type { LinePorts } from './line-turns.ts';
 import { LineTurns } from './line-turns.ts';
-import { oldestFirst } from './oldest-first.ts';
 import type { ReadQuery } from './partition-source.ts';
 import { FRESH_MS, HELD_RECHECK_MS, JOINS_AT_ONCE, PAGE_ENTRIES, PAGE_MAX_AGE_MS } from './tuning.ts';
 
@@ -151,7 +150,7 @@ export class Candidates {
     const isFirst = (one: Found): boolean => this.areNone || !isTriedAlone(one);
     const found: readonly Found[] = [
       ...abandoned.filter(isFirst),
-      ...oldestFirst(shuffled(runtime.random, [...free, ...abandoned.filter((one) => !isFirst(one))])),
+      ...shuffled(runtime.random, [...free, ...abandoned.filter((one) => !isFirst(one))]),
     ];
     // A concurrent proposal may have checked out one of them while rows were read.
     const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));

@@ -12,15 +12,7 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import {
-  DISTINCT_FIND_MS,
-  IDLE_AFTER_MS,
-  MIN_POLL_GAP_MS,
-  ROUNDS_PER_FIND,
-  START_BURST_MS,
-  START_GAP_MS,
-  UNUSED_LANES_MS,
-} from './tuning.ts';
+import { DISTINCT_FIND_MS, IDLE_AFTER_MS, MIN_POLL_GAP_MS, ROUNDS_PER_FIND, UNUSED_LANES_MS } from './tuning.ts';
 
 export interface PollRates {
   /** Maximum gap between two polls. */
@@ -45,9 +37,6 @@ export class PollSchedule {
   #foundAtMonotonicMs: number;
   /** Time between the last two finds. */
   #intervalMs: number;
-  readonly #hurriesUntilMonotonicMs: number;
-  /** Until then, sources with more entries take precedence over the schedule. */
-  #spentUntilMonotonicMs = -Infinity;
 
   constructor(rates: PollRates, { clock, random }: { readonly clock: Clock; readonly random: Random }) {
     this.#rates = rates;
@@ -58,7 +47,6 @@ export class PollSchedule {
     this.#unusedAtMonotonicMs = now;
     this.#foundAtMonotonicMs = now;
     this.#intervalMs = rates.exitsWhenEmpty ? Infinity : 0;
-    this.#hurriesUntilMonotonicMs = rates.exitsWhenEmpty ? now + START_BURST_MS : now;
   }
 
   get isDue(): boolean {
@@ -68,16 +56,6 @@ export class PollSchedule {
   /** Time of the next scheduled poll. */
   get dueAtMonotonicMs(): number {
     return this.#nextAtMonotonicMs;
-  }
-
-  /** Whether the scheduled polls have left enough time for sources with more entries. */
-  get isAffordable(): boolean {
-    return this.#spentUntilMonotonicMs <= this.#clock.monotonic();
-  }
-
-  /** Reserves twice the duration of a scheduled poll for other polls. */
-  spent(elapsedMs: number): void {
-    this.#spentUntilMonotonicMs = this.#clock.monotonic() + 2 * elapsedMs;
   }
 
   /** Until the next poll. */
@@ -110,17 +88,9 @@ export class PollSchedule {
     this.#nextAtMonotonicMs = Math.min(this.#nextAtMonotonicMs, now + this.#gapMs(sources));
   }
 
-  /** Notes that there may be tasks that no poll has shown yet. */
-  hurry(): void {
-    const now = this.#clock.monotonic();
-    this.#foundAtMonotonicMs = now;
-    this.#nextAtMonotonicMs = Math.min(this.#nextAtMonotonicMs, now + MIN_POLL_GAP_MS);
-  }
-
   #gapMs(sources: number): number {
     const { pollMs, idlePollMs = pollMs, heartbeatMs } = this.#rates;
     const now = this.#clock.monotonic();
-    if (now < this.#hurriesUntilMonotonicMs) return START_GAP_MS;
     const sinceMs = now - this.#foundAtMonotonicMs;
     const betweenFindsMs = Math.max(this.#intervalMs, sinceMs);
     const mostMs = Math.min(sinceMs < IDLE_AFTER_MS ? pollMs : idlePollMs, heartbeatMs / Math.max(1, sources));

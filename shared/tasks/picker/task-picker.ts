@@ -6,8 +6,7 @@
  *   1. A source that had more entries at its last poll is polled at once: the highest priority first, own shards before foreign ones,
  *      and otherwise the least recently served source.
  *   2. At times set by `poll-schedule.ts`, the least recently polled own source has its turn.
- *      While a source has more, only sources of its priority or a higher one have turns,
- *      and turns and scans take at most a third of the time, because each may take longer than the gap between two.
+ *      While a source has more, only sources of its priority or a higher one have turns.
  *   3. In turn with these, foreign shards are scanned for tasks of crashed workers; a worker without other work helps there.
  * Announced tasks are read only if no source is worth a poll.
  *
@@ -38,7 +37,6 @@ import {
   MIN_POLL_GAP_MS,
   PAGE_ENTRIES,
   POLLS_PER_REFILL,
-  SCAN_ENTRIES,
   UNFIT_RECHECK_MS,
 } from './tuning.ts';
 
@@ -240,14 +238,10 @@ export class TaskPicker {
     await Promise.resolve();
     this.#partitions.update();
     this.#candidates.forgetHeld();
-    if (this.#isExpectingKey) this.#schedule.hurry();
     const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
-    let times = 1;
     for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++) {
-      const rows = await this.#pollNext(times);
-      if (rows === undefined) break;
-      if (rows > 0) times *= 2;
+      if (!(await this.#pollNext())) break;
     }
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
@@ -256,23 +250,17 @@ export class TaskPicker {
     this.#isEmpty = isIdle && this.#hot().length === 0 && this.#unseen() === undefined;
   }
 
-  /**
-   * @param times multiplies the number of rows to read, because earlier polls have read rows and found nothing to try.
-   * @returns the number of rows that it has read, unless no source was worth a poll
-   */
-  async #pollNext(times: number): Promise<number | undefined> {
+  /** @returns whether a source was worth a poll */
+  async #pollNext(): Promise<boolean> {
     const [best] = this.#hot();
     const pending = best ?? this.#unseen();
-    const isSpared = pending !== undefined && !this.#schedule.isAffordable;
-    const scanned = best !== undefined && !isSpared && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
+    const scanned = best !== undefined && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
     const isScanFirst = this.#foreign.scanAtMonotonicMs < this.#schedule.dueAtMonotonicMs;
-    const turn = (isSpared || (isScanFirst && scanned !== undefined) ? undefined : this.#turn(best)) ?? scanned;
+    const turn = (isScanFirst && scanned !== undefined ? undefined : this.#turn(best)) ?? scanned;
     const source = turn ?? pending;
-    if (source === undefined) return undefined;
-    const beganAt = this.#now;
-    const rows = await (turn !== undefined && turn === scanned ? this.#scan(turn) : this.#poll(source, times));
-    if (turn !== undefined) this.#schedule.spent(this.#now - beganAt);
-    return rows;
+    if (source === undefined) return false;
+    await (turn !== undefined && turn === scanned ? this.#scan(turn) : this.#poll(source));
+    return true;
   }
 
   /** Sources that had more entries at their last poll, in the order in which to poll them. */
@@ -305,15 +293,13 @@ export class TaskPicker {
     return this.#partitions.unseen({ endedAt: this.#endedAt, followedAt: this.#followedAt });
   }
 
-  async #poll(source: PartitionSource, times: number): Promise<number> {
+  async #poll(source: PartitionSource): Promise<void> {
     const isOwn = this.#partitions.isOwn(source);
     const most = Math.min(PAGE_ENTRIES, Math.max(1, this.#waiting, this.#rate.expected));
-    // Read the oldest entries while no task runs: later, a task that must run alone would have to wait for the others.
-    const isFirst = this.#candidates.areNone && source.seenChanges < 0;
     const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_SAMPLE) : 1;
     const hints = await source.next({
       now: this.#ports.runtime.clock.now(),
-      wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN_ENTRIES : 0, times * most)) : foreignRows,
+      wanted: isOwn ? most : foreignRows,
       ...this.#candidates.worthOf(source.name),
       changes: this.#changes,
     });
@@ -328,18 +314,16 @@ export class TaskPicker {
     if (!isOwn && found.some(({ kind }) => kind === 'abandoned')) this.#partitions.adopt(source.shard);
     this.#giveBack(source, found.slice(most));
     this.#fill(found.slice(0, most), source);
-    return hints.length;
   }
 
   /** Polls only for tasks of crashed workers. */
-  async #scan(source: PartitionSource): Promise<number> {
+  async #scan(source: PartitionSource): Promise<void> {
     const hints = await this.#foreign.scan(source, this.#candidates.worthOf(source.name));
     const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);
     const abandoned = found.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of found) if (kind !== 'abandoned') this.#candidates.putBack(task);
     if (abandoned.length > 0) this.#partitions.adopt(source.shard);
     this.#fill(abandoned, source);
-    return hints.length;
   }
 
   #fill(found: readonly Found[], source?: PartitionSource): void {

@@ -2,7 +2,7 @@
  * The numbers of the task picker, each with the bench or test that set it.
  *
  * Poll rates come from one rule (`poll-schedule.ts`) and the worker's settings `pollMs` and `idlePollMs`.
- * Lint forbids numbers other than 0, 1 and 2 in the other files of this folder. Eighteen numbers are free; the others follow from them.
+ * Lint forbids numbers other than 0, 1 and 2 in the other files of this folder. Seventeen numbers are free; the others follow from them.
  */
 
 /** Entries of one index query, and rows of one batch read: 50 keys of about 130 bytes are one read unit. Set by `bench scale`. */
@@ -56,7 +56,7 @@ export const CLAIMS_PER_LOSS = 8;
  */
 export const FREE_PAGES = 2;
 export const REST_PER_PAGE_MS = 500;
-/** Half a read unit of entries: for one scan for abandoned tasks, and for the first poll of a worker without tasks. */
+/** Half a read unit of entries, for one scan for abandoned tasks. */
 export const SCAN_ENTRIES = PAGE_ENTRIES / 2;
 /**
  * How little a worker takes from foreign shards. The number is used three times: rows per read of a partition with more tasks than its own
@@ -64,10 +64,3 @@ export const SCAN_ENTRIES = PAGE_ENTRIES / 2;
  * the tests of fleets.
  */
 export const FOREIGN_SAMPLE = 4;
-
-/**
- * A worker that was started for a burst polls every `START_GAP_MS` while the stream and the indexes may lag.
- * Otherwise a task that the first polls missed would wait for a round at the slowest rate. Some 20 polls of half a read unit each.
- */
-export const START_BURST_MS = 2_000;
-export const START_GAP_MS = 2 * MIN_POLL_GAP_MS;
