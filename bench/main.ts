@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   ...benchesOfSatellites(),
   'cold-start': () => import('./cold-start.ts'),
   crowd: () => import('./crowd.ts'),
+  dev: () => import('./dev.ts'),
   fanout: () => import('./fanout.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),

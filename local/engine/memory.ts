@@ -29,6 +29,7 @@ import {
   rejected,
 } from './memory-requests.ts';
 import { MemoryTables } from './memory-tables.ts';
+import { WriteCount } from './write-count.ts';
 
 export interface MemoryEngine {
   readonly endpoint: string;
@@ -44,8 +45,10 @@ const SWEEP_EVERY_MS = 60_000;
  */
 export async function startMemoryEngine(port: number | undefined, clock: Clock = systemClock): Promise<MemoryEngine> {
   const tables = new MemoryTables(clock);
+  const writes = new WriteCount();
   const server = createServer((request, response) => {
-    answer(tables, request, response).catch((error: unknown) => {
+    response.on('close', () => writes.note(request.headers));
+    answer({ tables, writes }, request, response).catch((error: unknown) => {
       // The client is gone, or our own mistake is: it sees a broken answer, which says that nothing is known.
       response.destroy(error instanceof Error ? error : undefined);
     });
@@ -70,10 +73,16 @@ async function sweep(tables: MemoryTables, clock: Clock, stopped: AbortSignal): 
   }
 }
 
-async function answer(tables: MemoryTables, request: IncomingMessage, response: ServerResponse): Promise<void> {
+interface State {
+  readonly tables: MemoryTables;
+  readonly writes: WriteCount;
+}
+
+async function answer({ tables, writes }: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await buffer(request);
+  const added = refusalOf(request.headers) === undefined ? await writes.hold(request.headers, response) : [];
   const { status, content } = reply(tables, request, body);
-  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
+  response.writeHead(status, ['content-type', 'application/x-amz-json-1.0', ...added]);
   response.end(JSON.stringify(content));
 }
 

@@ -16,6 +16,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { startEngine } from '../../local/engine.ts';
 import { startMemoryEngine } from '../../local/engine/memory.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
+import { WRITES_HEADER } from '../../shared/dynamo/table-stream.ts';
 import { STARTS_AT } from '../support/coordination.ts';
 import { runHere } from '../support/command.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
@@ -126,6 +127,20 @@ describe('the engine in memory', () => {
     } finally {
       await local.stop();
     }
+  });
+
+  test('holds a read of a stream that has seen all writes until the next one', async () => {
+    const post = (operation: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+      fetch(endpoint, { method: 'POST', headers: { 'x-amz-target': operation, ...headers }, body: '{}' });
+    const read = 'DynamoDBStreams_20120810.GetRecords';
+    const seen = (await post(read)).headers.get(WRITES_HEADER) ?? '';
+
+    const held = post(read, { [WRITES_HEADER]: seen });
+    const first = await Promise.race([held, post('DynamoDB_20120810.ListTables')]);
+    await post('DynamoDB_20120810.PutItem');
+
+    expect(first.headers.get(WRITES_HEADER)).toBeNull();
+    expect((await held).headers.get(WRITES_HEADER)).toBe(String(Number(seen) + 1));
   });
 
   test('refuses a request that a browser sends under the name of another host', async () => {
