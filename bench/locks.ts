@@ -1,11 +1,12 @@
 /**
  * `npm run bench -- locks`: compares ours with the lock clients of npm, on one warmed engine, alternating in one process.
  *
- * Three questions:
+ * Four questions:
  *   1. How many uncontended acquire-and-release cycles a second, on fresh and on old keys, alone and 16 in flight,
  *      at what charge per cycle, and with how much of our own CPU?
  *   2. How long after its death is a holder's key taken over, by a contender that comes early, late, or after the lease has expired?
  *   3. How many requests a second do 200 contenders make for one key?
+ *   4. How late is a lock handed over that was held for 6 s, in simulated time and on the engine? What do 50 waiters read meanwhile?
  * Each contestant has the table from its own documentation:
  * the peers' tables have a key only, ours the two indexes of `leasehold up`, but not its stream (`silent-table.ts`).
  * Rates depend on the machine and its other load; compare the ratios, each within one round, and the counts.
@@ -13,6 +14,7 @@
  */
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
+import { createLeasehold } from '../shared/client/leasehold.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption, milliseconds, wholeNumber } from './arguments.ts';
 import type { Contestant } from './locks/contestants.ts';
@@ -22,6 +24,8 @@ import type { SceneName, Spread, Turns } from './locks/cycles.ts';
 import { SCENES, SCENE_NAMES, playRounds, rateOf, ratiosTo, spreadOf } from './locks/cycles.ts';
 import { tableOf } from './figures.ts';
 import { openDelayedLine } from './locks/delay.ts';
+import type { Handover } from './locks/handover.ts';
+import { handoversInSimulatedTime, handoversOnEngine, readsOfWaiters } from './locks/handover.ts';
 import { installPeers } from './locks/installed.ts';
 import type { Bill } from './locks/peers.ts';
 import { takeovers } from './locks/takeover.ts';
@@ -33,11 +37,13 @@ interface Settings {
   /** Milliseconds. */
   readonly latency: number;
   readonly onlyCycles?: boolean;
+  readonly onlyHandovers?: boolean;
   readonly json?: boolean;
 }
 
 export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
+  if (settings.onlyHandovers === true) return onlyHandovers(settings);
   const reason = installPeers();
   if (reason !== undefined) {
     console.error(`could not install the lock clients to compare with: ${reason}`);
@@ -60,6 +66,19 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
+async function onlyHandovers({ json }: Settings): Promise<number> {
+  const engine = await startEngine({ kind: 'embedded' });
+  try {
+    using leasehold = createLeasehold({ endpoint: engine.endpoint });
+    await leasehold.createTable();
+    const handovers = await handoversOf(engine.endpoint);
+    console.log(json === true ? JSON.stringify({ handovers }, withThreeDigits) : handoverText(handovers));
+    return 0;
+  } finally {
+    await engine.stop();
+  }
+}
+
 interface Figures {
   readonly entrants: readonly Entrant[];
   /** Ours relative to the best peer that takes over from a dead holder, and to the best of all. */
@@ -67,6 +86,13 @@ interface Figures {
   readonly ratiosToAll: Readonly<Record<SceneName, Spread>>;
   readonly rescues?: Awaited<ReturnType<typeof takeovers>>;
   readonly crowdRequestsPerSecond?: number;
+  readonly handovers?: Handovers;
+}
+
+interface Handovers {
+  readonly simulated: Handover;
+  readonly real: Handover;
+  readonly readUnitsOf50: number;
 }
 
 interface Entrant {
@@ -98,17 +124,27 @@ async function figuresOf(endpoint: string, settings: Settings): Promise<Figures>
   };
   if (settings.onlyCycles === true) return figures;
   const rescues = await takeovers(endpoint);
+  const handovers = await handoversOf(endpoint);
   return {
     ...figures,
     rescues,
+    handovers,
     crowdRequestsPerSecond: await requestsOfCrowd(endpoint, { contenders: 200, seconds: 30 }),
+  };
+}
+
+async function handoversOf(endpoint: string): Promise<Handovers> {
+  return {
+    simulated: await handoversInSimulatedTime(4_000),
+    real: await handoversOnEngine(endpoint, 40),
+    readUnitsOf50: await readsOfWaiters(50),
   };
 }
 
 const turnsOf = ({ turns }: Entrant): Turns => turns;
 
 function report(figures: Figures, { engine, latency, rounds }: Settings): string {
-  const { rescues, crowdRequestsPerSecond } = figures;
+  const { rescues, crowdRequestsPerSecond, handovers } = figures;
   const sections = [
     `cycles a second, median of ${rounds} rounds (least to most); engine ` +
       `${engine}${latency === 0 ? '' : `, every answer ${latency} ms later`}`,
@@ -120,6 +156,7 @@ function report(figures: Figures, { engine, latency, rounds }: Settings): string
       : [
           `200 contenders, each with a client of its own, for one key: ${crowdRequestsPerSecond.toFixed(0)} requests a second together`,
         ]),
+    ...(handovers === undefined ? [] : [handoverText(handovers)]),
   ];
   return sections.join('\n');
 }
@@ -153,6 +190,15 @@ function takeoverTable(rows: NonNullable<Figures['rescues']>): string {
   );
 }
 
+function handoverText({ simulated, real, readUnitsOf50 }: Handovers): string {
+  const figures = ({ handovers, p50, p90 }: Handover): string =>
+    `p50 ${p50.toFixed(0)}, p90 ${p90.toFixed(0)} of ${handovers}`;
+  return (
+    `ms from a release after about 6 s to the acquisition in another process: ${figures(simulated)} in simulated time, ` +
+    `${figures(real)} here; 50 waiters of one key read ${readUnitsOf50.toFixed(0)} units a second together`
+  );
+}
+
 const titleOf = (scene: SceneName): string => SCENES[scene].name;
 
 function shown({ median, least, most }: Spread, digits: number): string {
@@ -177,6 +223,7 @@ function inJson(figures: Figures, { engine, latency, rounds }: Settings): object
     ),
     takeoverMs: figures.rescues?.map(({ name, ms }) => ({ name, ms })),
     crowdRequestsPerSecond: figures.crowdRequestsPerSecond,
+    handovers: figures.handovers,
   };
 }
 
@@ -191,6 +238,7 @@ function parse(argv: readonly string[]): Settings {
     .addOption(engineOption('dynamodb-local'))
     .option('--latency <duration>', 'delay every answer by so much, such as 5ms', milliseconds, 0)
     .option('--only-cycles', 'leave out takeovers and the crowd')
+    .option('--only-handovers', 'measure only how late a lock is handed over')
     .option('--json', 'the figures as one JSON object, as the last line')
     .parse([...argv], { from: 'user' })
     .opts<Settings>();
