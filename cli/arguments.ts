@@ -5,7 +5,8 @@ import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import type { Duration } from '../shared/core/validate/duration.ts';
 import { durationMs } from '../shared/core/validate/duration.ts';
 import { validName } from '../shared/core/validate/name.ts';
-import { momentOf } from '../shared/tasks/queue/task-file.ts';
+import type { When } from '../shared/core/validate/moment.ts';
+import { momentOf, whenMs } from '../shared/core/validate/moment.ts';
 import { checked, numberOf, wholeNumber } from '../local/arguments.ts';
 import { span } from './output.ts';
 
@@ -40,7 +41,13 @@ export function portOption(defaultPort: number, flag = '--port', what = 'where t
     .default(defaultPort);
 }
 
-/** A time in ISO 8601. */
+/** `10m`, or a time in ISO 8601 with its zone. */
+export function when(text: string): When {
+  checked(() => whenMs('the value', text as When, 0));
+  return text as When;
+}
+
+/** A time in ISO 8601 with its zone. */
 export function time(text: string): Date {
   return checked(() => momentOf(text));
 }

@@ -196,7 +196,7 @@ function progressOf(
 }
 
 const HELP = `
-A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "priority": "high", "runAt": "2027-01-31T08:00:00Z"}
+A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "priority": "high", "delay": "2027-01-31T08:00:00Z"}
 Only the name is needed. Fields: ${LINE_FIELDS.join(', ')}.
 Safe to re-run if every line has an id; lines without an id are added again.
 
@@ -207,6 +207,6 @@ Examples:
   $ leasehold enqueue resize '{"key": "a.png"}' --id a.png
   $ leasehold enqueue resize '{"key": "a.png"}' --wait 30s
   $ leasehold enqueue charge '{"order": 7}' --key customer-3 --limit 1
-  $ leasehold enqueue report --run-at 2027-01-31T08:00:00Z --priority low
+  $ leasehold enqueue report --delay 2027-01-31T08:00:00Z --priority low
   $ leasehold enqueue --file work.jsonl --entry src/tasks.ts --dry-run
   $ jq -c '.[] | {name: "resize", id: .key, input: .}' list.json | leasehold enqueue --file -`;

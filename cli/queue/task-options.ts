@@ -8,20 +8,21 @@ import { DUPLICATE_POLICIES } from '../../shared/tasks/task/dedup.ts';
 import type { EnqueueOptions, OptionsIn } from '../../shared/tasks/task/task-request.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { checked } from '../../local/arguments.ts';
-import { name, spanOption, time, wholeNumber } from '../arguments.ts';
+import { name, spanOption, when, wholeNumber } from '../arguments.ts';
 
 /** The values as commander parses them, by option name. */
 export type TaskFlags = OptionsIn<'command'>;
 
 const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
   id: new Option('--id <id>', 'its identity: adding it again changes nothing').argParser(name),
-  runAt: new Option('--run-at <time>', 'not before this moment, such as 2027-01-31T08:00:00Z').argParser(time),
-  delay: spanOption('--delay <span>', 'delay before the task may run, such as 10m'),
+  delay: new Option('--delay <when>', 'when it is due: 10m from now, or at 2027-01-31T08:00:00Z').argParser(when),
   onDuplicate: new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES),
   window: spanOption('--window <span>', 'how long after its creation the id of an ended task still counts as taken'),
   priority: new Option('--priority <priority>', 'its priority').choices(PRIORITIES),
-  expiresAt: new Option('--expires-at <time>', 'discard the task if it has not started by this moment').argParser(time),
-  expiresIn: spanOption('--expires-in <span>', 'discard the task if it has not started within this time'),
+  expires: new Option(
+    '--expires <when>',
+    'discard it if it has not started: 1h after it is due, or at a time',
+  ).argParser(when),
   maxAttempts: new Option('--max-attempts <n>', "claims before it is dead, instead of its definition's").argParser(
     wholeNumber(1, MAX_ATTEMPTS_LIMIT),
   ),

@@ -72,7 +72,7 @@ const OPERATIONS = {
   'task.run-now': operation({
     target: taskTarget,
     execute: ({ id, queue, leaseCounter }: TaskInput, { operator, runtime }) =>
-      operator.reschedule(id, { runAt: runtime.clock.now() }, { queue, leaseCounter }),
+      operator.reschedule(id, { delay: '0s' }, { queue, leaseCounter }),
     outcome: kindOf,
   }),
   /** Makes a dead or cancelled task ready again, with all its attempts. */
@@ -130,7 +130,7 @@ const OPERATIONS = {
     execute: ({ queue, name, input, id, delayMs }: EnqueueInput, { tasks }) =>
       tasks.enqueue(name, input, {
         queue,
-        ...defined({ id, delay: delayMs }),
+        ...defined({ id, delay: delayMs === undefined ? undefined : (`${delayMs}ms` as const) }),
       }),
     outcome: ({ id, created }) => `${id} ${created ? 'added' : 'was there already'}`,
   }),

@@ -50,7 +50,7 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
 
   test('shows a key, and recounts one that has lost a slot, as the doctor advises', async () => {
     const queue = 'media';
-    const options = { queue, key: 'customer-7', limit: 1, runAt: new Date(0) };
+    const options = { queue, key: 'customer-7', limit: 1, delay: new Date(1e12) };
     await table.leasehold.tasks.enqueue('resize', null, { id: 'a', ...options });
     await table.leasehold.tasks.enqueue('resize', null, { id: 'b', ...options });
     await claim(queue, 'a');
@@ -88,7 +88,7 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     const shards = 64;
     const id = Array.from({ length: shards }, (_, n) => `task-${n}`).find((each) => shardOf(each, shards) >= 8) ?? '';
     const wide = createLeasehold({ table: table.table, endpoint: table.endpoint, shards, queue: 'wide' });
-    await wide.tasks.enqueue('resize', null, { id, key: 'customer-9', limit: 1, runAt: new Date(0) });
+    await wide.tasks.enqueue('resize', null, { id, key: 'customer-9', limit: 1, delay: new Date(1e12) });
     wide.close();
     await claim('wide', id, shards);
 

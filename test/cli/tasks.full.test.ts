@@ -34,7 +34,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues, in sepa
   test('says why a task cannot be run', async () => {
     const { tasks } = table.leasehold;
     const queue = 'refusals';
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'late', expiresIn: '1ms' });
+    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'late', expires: '1ms' });
     await tasks.enqueue('fine', { n: 1 }, { queue, id: 'head', key: 'globex', ordered: true });
     await tasks.enqueue('fine', { n: 1 }, { queue, id: 'held', key: 'globex', ordered: true });
     // For as long as the others may need to be refused: a minute.

@@ -94,7 +94,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
       { name: 'fine', input: { n: 'text' } },
       { name: 'fine', id: 'a', input: { n: 2 } },
       { name: 'fine', input: { n: 1 }, prioriti: 'high' },
-      { name: 'fine', input: { n: 1 }, runAt: 'tomorrow' },
+      { name: 'fine', input: { n: 1 }, delay: 'tomorrow' },
       { input: {} },
     ]);
 
@@ -109,7 +109,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
         [5, 'does not fit the schema of fine'],
         [6, 'id "a" stands in line 1 for other work'],
         [7, 'unknown field "prioriti"'],
-        [8, '"tomorrow" is not a time'],
+        [8, 'delay = "tomorrow": must be a text with a unit'],
         [9, 'it has no name'],
       ].map(([line, error]) => ({ line, error: expect.stringContaining(String(error)) as string })),
     });

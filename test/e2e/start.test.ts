@@ -84,7 +84,7 @@ describe('a file of tasks', () => {
       { name: 'fine', id: 'b', input: { n: 1 }, priority: 'highest' },
       '[]',
       { name: 'fine', id: '', input: { n: 1 } },
-      { name: 'fine', id: 'last', input: { n: 3 }, priority: 'high', expiresIn: '1h', onDuplicate: 'keep' },
+      { name: 'fine', id: 'last', input: { n: 3 }, priority: 'high', expires: '1h', onDuplicate: 'keep' },
     ]);
 
     expect(run.verdict).toMatchObject({ tasks: 2, done: 2, dead: 0, lost: 0, rejected: 9 });

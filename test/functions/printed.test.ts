@@ -188,7 +188,7 @@ test.skipIf(endpoint === null)('the worker', async () => {
     ['a timeout', 'late', null, {}],
     ['a task that waits', 'later', null, {}],
     ['a task for later', 'fine', null, { delay: '1h' }],
-    ['a task that expired', 'fine', null, { expiresIn: '1ms' }],
+    ['a task that expired', 'fine', null, { expires: '1ms' }],
     ['a task with an unknown name', 'nobody', null, {}],
   ] as const) {
     const queue = heading.replaceAll(' ', '-');

@@ -32,8 +32,7 @@ const TASKS: readonly EntryPoint[] = [
   point('key of a task input', (text, { leasehold }) => leasehold.tasks.enqueue('work', { [text]: text })),
   point('task priority', (text, { leasehold }) => leasehold.tasks.enqueue('work', null, { priority: any(text) })),
   point('task delay', (text, { leasehold }) => leasehold.tasks.enqueue('work', null, { delay: any(text) })),
-  point('task runAt', (text, { leasehold }) => leasehold.tasks.enqueue('work', null, { runAt: any(text) })),
-  point('task expiry', (text, { leasehold }) => leasehold.tasks.enqueue('work', null, { expiresIn: any(text) })),
+  point('task expiry', (text, { leasehold }) => leasehold.tasks.enqueue('work', null, { expires: any(text) })),
   point('task to look at', (text, { leasehold }) => leasehold.tasks.get(text)),
   point('queue to look at', (text, { leasehold }) => leasehold.tasks.get('one', text)),
   point('queue of a client', (text, { foundation }) => new Leasehold(foundation, { table: 'leasehold', queue: text })),
@@ -167,7 +166,7 @@ export async function readHostileFile(texts: readonly string[], { leasehold }: W
   const folder = await mkdtemp(path.join(tmpdir(), 'leasehold-fuzz-'));
   try {
     const file = path.join(folder, 'tasks.jsonl');
-    const fields = ['name', 'id', 'queue', 'priority', 'runAt', 'delay', 'unknown', '__proto__'];
+    const fields = ['name', 'id', 'queue', 'priority', 'delay', 'expires', 'unknown', '__proto__'];
     const lines = texts.flatMap((text) => [
       text.replaceAll(/[\r\n]/g, ' '),
       ...fields.map((field) => `{"name":"work","input":1,${JSON.stringify(field)}:${JSON.stringify(text)}}`),

@@ -54,12 +54,12 @@ export const CLAIMS: readonly Scene[] = [
     act: claimsHere,
     rivals: { 'another claims it': isClaimed },
   }),
-  scene('task.claim', 'claim one that expires', { before: ready({ expiresIn: '1m' }), act: claimsHere }),
+  scene('task.claim', 'claim one that expires', { before: ready({ expires: '1m' }), act: claimsHere }),
   scene('task.claim', 'claim the head of a line', { before: ready(IN_LINE), act: claimsHere }),
   scene('task.join', 'join the others of a full key', {
     before: async (party) => {
       await running({ key: 'k', limit: 1 }, 'first')(party);
-      const task = await ready({ key: 'k', limit: 1, delay: 1 })(party);
+      const task = await ready({ key: 'k', limit: 1, delay: '1ms' })(party);
       await party.pass(10);
       return task;
     },
@@ -69,7 +69,7 @@ export const CLAIMS: readonly Scene[] = [
   scene('task.claim', 'claim one of the others', {
     before: async (party) => {
       await running({ key: 'k', limit: 1 }, 'first')(party);
-      const task = await ready({ key: 'k', limit: 1, delay: 1 })(party);
+      const task = await ready({ key: 'k', limit: 1, delay: '1ms' })(party);
       await party.pass(10);
       await storeOf(party.there).join(task, stamped(party.there));
       await end('complete', 'first')(party);
@@ -169,7 +169,7 @@ export const ENDS: readonly Scene[] = [
   }),
   scene('task.expire', 'expire', {
     before: async (party) => {
-      const task = await ready({ expiresIn: '1s' })(party);
+      const task = await ready({ expires: '1s' })(party);
       await party.pass(5_000);
       return task;
     },

@@ -46,7 +46,7 @@ export const ADDING: readonly Scene[] = [
   scene('task.enqueue', 'enqueue for a tenant', { act: enqueuesHere({ tenant: 'acme' }) }),
   scene('task.enqueue', 'enqueue with a large input', { act: enqueuesHere({}, LARGE), rivals: again }),
   scene('task.enqueue', 'enqueue with every option', {
-    act: enqueuesHere({ priority: 'high', tenant: 'acme', ...OF_KEY, expiresIn: '1h', maxAttempts: 3, timeout: '1m' }),
+    act: enqueuesHere({ priority: 'high', tenant: 'acme', ...OF_KEY, expires: '1h', maxAttempts: 3, timeout: '1m' }),
   }),
   scene('task.enqueue', 'enqueue as the head of a line', { act: enqueuesHere(IN_LINE) }),
   scene('task.enqueue', 'enqueue behind the head of a line', {
@@ -165,7 +165,7 @@ export const OPERATIONS: readonly Scene[] = [
   }),
   scene('task.reschedule', 'reschedule', {
     before: ready({ tenant: 'acme' }),
-    act: (party) => operator(party).reschedule('t', { priority: 'high', runAt: 1_900_000_000_000 }),
+    act: (party) => operator(party).reschedule('t', { priority: 'high', delay: new Date(1_900_000_000_000) }),
     rivals: {
       'it is claimed': claim(),
       'it was claimed and is snoozed': all(claim(), end('snooze')),

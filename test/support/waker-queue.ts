@@ -102,7 +102,7 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
     missRows: () => (areRowsBehind = true),
     async enqueue(count: number, runInMs = 0): Promise<readonly string[]> {
       const ids = Array.from({ length: count }, () => systemIds.unique());
-      for (const id of ids) await client.enqueue('task', {}, { id, ...(runInMs > 0 ? { delay: runInMs } : {}) });
+      for (const id of ids) await client.enqueue('task', {}, { id, delay: `${runInMs}ms` });
       return ids;
     },
     /** One task of a key. */

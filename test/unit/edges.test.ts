@@ -126,7 +126,7 @@ describe('an unknown name is refused', () => {
     ['cancel', 'why', ({ leasehold }) => leasehold.operator.cancel('t', wrong({ why: 'so' }))],
     ['retry', 'reason', ({ leasehold }) => leasehold.operator.retry('t', wrong({ reason: 'so' }))],
     ['retryAll', 'max', ({ leasehold }) => leasehold.operator.retryAll(wrong({ max: 5 }))],
-    ['reschedule', 'delay', ({ leasehold }) => leasehold.operator.reschedule('t', wrong({ delay: 5 }))],
+    ['reschedule', 'runAt', ({ leasehold }) => leasehold.operator.reschedule('t', wrong({ runAt: 5 }))],
     ['pause', 'why', ({ leasehold }) => leasehold.operator.pause(wrong({ why: 'so' }))],
   ])('of %s: %s', async (_what, name, act) => {
     expect(await refusal(act)).toMatch(unknownOption(name));

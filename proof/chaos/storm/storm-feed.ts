@@ -63,7 +63,7 @@ export class StormFeed {
       const way = this.#prng.next();
       if (way < 0.4) await operator.cancel(id);
       else if (way < 0.7) await operator.retry(id);
-      else if (way < 0.9) await operator.reschedule(id, { runAt: 0 });
+      else if (way < 0.9) await operator.reschedule(id, { delay: '0s' });
       else await operator.retryAll({ limit: 10 });
     });
   }

@@ -162,7 +162,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/core/runtime/clock.ts': 'LONGEST_TIMER_MS',
       'shared/core/runtime/sha256.ts': 'BLOCK_BYTES TAIL_BYTES',
       'shared/core/validate/duration.ts': 'UNITS_MS',
-      'shared/core/validate/moment.ts': 'MAX_EPOCH_MS',
+      'shared/core/validate/moment.ts': 'MAX_EPOCH_MS MIN_EPOCH_MS',
       'shared/dynamo/engine/capacity.ts': 'WRITE_UNIT_BYTES READ_UNIT_BYTES TRANSACTION_FACTOR LONG_TEXT',
       'shared/dynamo/engine/schema.ts': 'PARTITION_KEY_LIMIT_BYTES SORT_KEY_LIMIT_BYTES',
       'shared/dynamo/engine/stored-json.ts': 'INFLATED_LIMIT_BYTES',

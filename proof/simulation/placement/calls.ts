@@ -16,9 +16,9 @@ import { QUICK, workOff } from './work-off.ts';
 const quick = (clients: Clients, id: string, options: EnqueueOptions = {}) =>
   clients.tasks.enqueue('quick', QUICK, { id, ...options });
 const [NARROW] = TASK_KEYS;
-const LATER_MS = 20_000;
+const LATER = '20s';
 const delayed = (clients: Clients, id = 'a', options: EnqueueOptions = {}) =>
-  quick(clients, id, { delay: LATER_MS, ...options });
+  quick(clients, id, { delay: LATER, ...options });
 const define = ({ schedules }: Clients, options = {}) =>
   schedules.define(SCHEDULE.name, 'quick', QUICK, { cron: SCHEDULE.cron, ...options });
 
@@ -168,7 +168,7 @@ const OPERATIONS: readonly Call[] = [
   {
     name: 'reschedule',
     before: (clients) => delayed(clients, 'a', { tenant: 'acme' }),
-    call: ({ operator }) => operator.reschedule('a', { priority: 'high', runAt: 0 }),
+    call: ({ operator }) => operator.reschedule('a', { priority: 'high', delay: '0s' }),
     finds: async ({ tasks }) => (await tasks.get('a'))?.priority === 'high',
     states: { a: 'done' },
   },

@@ -94,7 +94,7 @@ function enqueueFlow(onDuplicate: NonNullable<EnqueueOptions['onDuplicate']>): F
       const isDebounced = onDuplicate === 'debounce';
       for (const version of [1, 2])
         try {
-          const options = { id: 'a', onDuplicate, ...(isDebounced ? { delay: 300 } : {}) };
+          const options = { id: 'a', onDuplicate, ...(isDebounced ? { delay: '300ms' as const } : {}) };
           const { id } = await tasks.enqueue('quick', { ...QUICK, version }, options);
           const at = { at: place.process.now, process: place.process.name };
           stage.recorder.emit({ kind: 'acknowledged', ...at, what: 'enqueued', row: taskRow({ queue: QUEUE, id }) });
@@ -157,7 +157,7 @@ export const TASK_FLOWS: readonly Flow[] = [
     },
   }),
   taskFlow('result that cannot be stored', { kind: 'unstorable', state: 'dead' }),
-  taskFlow('expiry', { kind: 'quick', expiresIn: 1, state: 'cancelled', before: (stage) => stage.sleep(1_000) }),
+  taskFlow('expiry', { kind: 'quick', expires: '1ms', state: 'cancelled', before: (stage) => stage.sleep(1_000) }),
   taskFlow('key', { kind: 'quick', ...NARROW, state: 'done', before: behind(NARROW) }),
   taskFlow('key that is full when a task becomes due', {
     kind: 'slow',
@@ -166,7 +166,7 @@ export const TASK_FLOWS: readonly Flow[] = [
     state: 'done',
     async before(stage) {
       void work(stage.place('holder'), {});
-      await behind({ ...NARROW, delay: 500 })(stage);
+      await behind({ ...NARROW, delay: '500ms' })(stage);
       await stage.sleep(1_000);
     },
   }),

@@ -47,8 +47,8 @@ export async function operate(
     },
     async () => `run a schedule: ${(await recurring.run(SCHEDULE.name)).kind}`,
     async () => {
-      const runAt = runtime.clock.now() + Math.round(prng.between(0, 2_000));
-      return `reschedule: ${(await operator.reschedule(anId(), { runAt, priority: prng.pick(PRIORITIES) })).kind}`;
+      const delay = `${Math.round(prng.between(0, 2_000))}ms` as const;
+      return `reschedule: ${(await operator.reschedule(anId(), { delay, priority: prng.pick(PRIORITIES) })).kind}`;
     },
   ];
   const keyed = prng.fork('keys');

@@ -77,9 +77,9 @@ export async function produce(ports: ProducerPorts, ids: readonly string[], with
     const kind = drawKind(prng);
     const options: EnqueueOptions = {
       priority: prng.pick(PRIORITIES),
-      delay: prng.chance(0.2) ? Math.round(prng.between(0, 3_000)) : 0,
+      delay: `${prng.chance(0.2) ? Math.round(prng.between(0, 3_000)) : 0}ms`,
       ...(prng.chance(0.25) ? prng.pick([...TASK_KEYS, LINE]) : {}),
-      ...(prng.chance(0.05) ? { expiresIn: Math.round(prng.between(500, 20_000)) } : {}),
+      ...(prng.chance(0.05) ? { expires: `${Math.round(prng.between(500, 20_000))}ms` } : {}),
       ...(profile.tenants ? tenantOf(id) : {}),
     };
     const input = {
@@ -120,7 +120,7 @@ async function askAgain(
   for (let times = prng.integer(1, 3); times > 0; times--) {
     await process.runtime.clock.sleep(prng.exponential(1_500));
     const ways: readonly EnqueueOptions[] = [
-      ...(ordered ? [] : ([{ onDuplicate: 'replace' }, { onDuplicate: 'debounce', delay: 300 }] as const)),
+      ...(ordered ? [] : ([{ onDuplicate: 'replace' }, { onDuplicate: 'debounce', delay: '300ms' }] as const)),
       ...([{ onDuplicate: 'keep' }, { window: 500 }, { onDuplicate: 'keep', window: 2_000 }] as const),
     ];
     const way = prng.pick(ways);

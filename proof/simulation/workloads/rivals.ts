@@ -64,7 +64,11 @@ async function ask(ports: ProducerPorts, id: string, way: EnqueueOptions, delay:
   };
   note('asked', {});
   try {
-    const told = await client.enqueue('quick', { kind: 'quick', half, ask: request }, { id, delay, ...way });
+    const told = await client.enqueue(
+      'quick',
+      { kind: 'quick', half, ask: request },
+      { id, delay: `${delay}ms`, ...way },
+    );
     const as = told.created && !told.follows ? 'created' : told.created || told.replaced ? 'accepted' : 'kept';
     seen(`rival told: ${as}`);
     if (as === 'kept') return;

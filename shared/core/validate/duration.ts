@@ -9,7 +9,9 @@ type Unit =
   | ('Seconds' | 'Second' | 'Secs' | 'Sec' | 's')
   | ('Milliseconds' | 'Millisecond' | 'Msecs' | 'Msec' | 'Ms');
 type UnitAnyCase = Unit | Uppercase<Unit> | Lowercase<Unit>;
-export type DurationText = `${number}` | `${number}${UnitAnyCase}` | `${number} ${UnitAnyCase}`;
+/** A number with its unit, such as `'30s'`. */
+export type SpanText = `${number}${UnitAnyCase}` | `${number} ${UnitAnyCase}`;
+export type DurationText = `${number}` | SpanText;
 
 /** Milliseconds, or a text such as `'30s'`, `'2m'`, `'1.5h'`, `'7d'`. */
 export type Duration = number | DurationText;
@@ -27,6 +29,12 @@ export function durationMs(what: string, duration: Duration): number {
 /** The same for an optional duration. */
 export function givenMs(what: string, duration: Duration | undefined): number | undefined {
   return duration === undefined ? undefined : durationMs(what, duration);
+}
+
+/** Milliseconds of a text with a unit, or undefined for anything else. */
+export function spanMs(text: unknown): number | undefined {
+  const ms = typeof text === 'string' && /[a-z]$/i.test(text) ? parsedText(text) : undefined;
+  return ms === undefined || ms < 0 ? undefined : Math.round(ms);
 }
 
 const TEXT =

@@ -59,13 +59,9 @@ export async function checkLines(
 }
 
 async function checkLine(text: string, client: TaskClient, registry: TaskRegistry | undefined): Promise<NewTask> {
-  const { name, input = null, runAt, expiresAt, ...options } = parseObject(text);
+  const { name, input = null, ...options } = parseObject(text);
   if (typeof name !== 'string') throw new ConfigurationError('it has no name: pass {"name": …, "input": …}');
-  return client.validate(referenceTo(name, registry), input, {
-    ...(options as EnqueueOptions),
-    ...momentOption('runAt', runAt),
-    ...momentOption('expiresAt', expiresAt),
-  });
+  return client.validate(referenceTo(name, registry), input, options as EnqueueOptions);
 }
 
 /** Returns the definition if there is a registry, otherwise the bare name. @throws ConfigurationError when the module does not define it */
@@ -94,27 +90,6 @@ function parseObject(text: string): Record<string, unknown> {
       `unknown field ${JSON.stringify(unknown)}: known are ${LINE_FIELDS.join(', ')}${hintFor(unknown, LINE_FIELDS)}`,
     );
   return value as Record<string, unknown>;
-}
-
-function momentOption(
-  field: 'runAt' | 'expiresAt',
-  value: unknown,
-): Partial<Record<'runAt' | 'expiresAt', number | Date>> {
-  if (value === undefined) return {};
-  return { [field]: typeof value === 'string' ? momentOf(value) : (value as number) };
-}
-
-/** A date, with or without a time, in a given zone or in this machine's zone. */
-const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
-
-/** Parses a time in ISO 8601. @throws ConfigurationError */
-export function momentOf(text: string): Date {
-  const at = new Date(text);
-  const [day = ''] = text.split('T');
-  // `Date` also accepts many other formats, and reads the 31st of a short month as a day of the next month.
-  if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
-    throw new ConfigurationError(`${JSON.stringify(text)} is not a time: pass one such as 2027-01-31T08:00:00Z`);
-  return at;
 }
 
 /** Rejects a file with different work under one id, because otherwise one of them would be refused after other tasks were written. */

@@ -23,7 +23,8 @@ import type { ListingQuery } from './listing.ts';
 import { openTasks } from './listing.ts';
 import type { EndedTask } from '../task/task.ts';
 import { validPriority } from '../task/task-request.ts';
-import { validMoment } from '../../core/validate/moment.ts';
+import type { When } from '../../core/validate/moment.ts';
+import { whenMs } from '../../core/validate/moment.ts';
 import type { OperatorPorts } from './operator-ports.ts';
 import type { PassReport, TurnReport } from './pass-turn.ts';
 import { passTurn, reportTurn } from './pass-turn.ts';
@@ -176,16 +177,16 @@ export class TaskOperator {
    */
   reschedule(
     id: string,
-    to: { readonly priority?: Priority; readonly runAt?: number | Date },
+    to: { readonly priority?: Priority; readonly delay?: When },
     options: TaskOption = {},
   ): Promise<RescheduleReport> {
     validOptions('the options of rescheduling a task', options, TASK_OPTION);
     const key = this.#key(id, options);
-    validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, ['priority', 'runAt']);
-    if (to.priority === undefined && to.runAt === undefined)
-      throw new ConfigurationError(`rescheduling ${describeTask(key)}: pass a priority, a runAt, or both`);
+    validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, ['priority', 'delay']);
+    if (to.priority === undefined && to.delay === undefined)
+      throw new ConfigurationError(`rescheduling ${describeTask(key)}: pass a priority, a delay, or both`);
     const priority = to.priority === undefined ? undefined : validPriority(to.priority);
-    const runAt = to.runAt === undefined ? undefined : validMoment('runAt', to.runAt);
+    const runAt = to.delay === undefined ? undefined : whenMs('delay', to.delay, this.#ports.runtime.clock.now());
     return this.#look(key, options, async (task): Promise<RescheduleReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'ready') return { kind: 'unfit', state: task.state };

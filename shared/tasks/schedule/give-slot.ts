@@ -45,7 +45,7 @@ export async function slotTaskOf(
 ): Promise<NewTask> {
   const { queue, task: name, input, options, overlap } = schedule;
   const id = slotTaskId(schedule, at);
-  const task = await newTaskOf(name, input, { ...options, id, runAt }, { runtime, queue });
+  const task = await newTaskOf(name, input, { ...options, id, delay: new Date(runAt) }, { runtime, queue });
   // Tasks with `ordered` and their own key use that key's line.
   const line = overlap === 'allow' ? task.line : (task.line ?? lineOfSchedule(schedule));
   return { ...task, line, dedup: undefined, schedule: slotOf(schedule, at) };

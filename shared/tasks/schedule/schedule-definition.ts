@@ -1,6 +1,6 @@
 /** Builds a schedule's definition from the user's input, and validates all of it here, once. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
-import { givenMs } from '../../core/validate/duration.ts';
+import { givenMs, spanMs } from '../../core/validate/duration.ts';
 import { validMoment } from '../../core/validate/moment.ts';
 import type { RequestDefaults } from '../task/task-request.ts';
 import { newTaskOf } from '../task/task-request.ts';
@@ -39,6 +39,10 @@ export async function scheduleDefinitionOf(
   } = validScheduleOptions(name, given);
   const { queue = defaults.queue, ...options } = ofTasks;
   const what = `schedule ${name}`;
+  if (options.expires !== undefined && spanMs(options.expires) === undefined)
+    throw new ConfigurationError(
+      `${what}: expires = ${shown(options.expires)}: must be a text with a unit such as '1h', from when each task is due`,
+    );
   const times = validCron(what, { cron, zone: zone ?? 'UTC' }, defaults.runtime.clock.now());
   // Validated like each slot's task. A payload store would not help, because the schedule's row contains the input of all its slots.
   const first = await newTaskOf(

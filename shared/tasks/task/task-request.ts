@@ -1,6 +1,6 @@
 /** Task requests: the options that users pass, and the validation that turns them into a new task. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
-import type { Duration } from '../../core/validate/duration.ts';
+import type { Duration, SpanText } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -18,7 +18,8 @@ import { ensureRoundTrips } from './json-round-trip.ts';
 import type { Json, Priority, TaskPolicy } from './task.ts';
 import { PRIORITIES } from './task.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
-import { laterBy, validMoment } from '../../core/validate/moment.ts';
+import type { When } from '../../core/validate/moment.ts';
+import { laterBy, whenMs } from '../../core/validate/moment.ts';
 import type { StandardIssue, StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 
 /** A task definition, or its name if the producer does not import the definition. */
@@ -44,21 +45,19 @@ export interface SharedTaskOptions {
   readonly ordered?: boolean;
   /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `group-walk.ts`. */
   readonly tenant?: string;
-  /** Discards the task if no worker has started it within this time from when it is due. */
-  readonly expiresIn?: Duration;
+  /** Discards the task if no worker has started it within this time from when it is due, such as `'1h'`. */
+  readonly expires?: SpanText;
   /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;
   /** Overrides the definition's `timeout` for one attempt. */
   readonly timeout?: Duration;
 }
 
-export interface EnqueueOptions extends SharedTaskOptions {
+export interface EnqueueOptions extends Omit<SharedTaskOptions, 'expires'> {
   /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
   readonly id?: string;
-  /** Earliest time the task may run: epoch milliseconds or a Date. Default: now. */
-  readonly runAt?: number | Date;
-  /** Delay before the task may run. Mutually exclusive with `runAt`. */
-  readonly delay?: Duration;
+  /** When the task becomes due: after a span such as `'10m'`, or at a moment: a `Date`, or ISO 8601 with a zone. Default: now. */
+  readonly delay?: When;
   /** W3C Trace Context of the task. Default: the trace of the client or of the parent task. */
   readonly traceparent?: string;
   /** Action if a task with this id already exists. Requires `id`. Default: `reject`. See `dedup.ts`. */
@@ -66,9 +65,9 @@ export interface EnqueueOptions extends SharedTaskOptions {
   /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
   readonly window?: Duration;
   /**
-   * Discards the task if no worker has started it by this time. Mutually exclusive with `expiresIn`. A task that has started never expires.
+   * Discards the task if no worker has started it within this span from when it is due, or by this moment. A task that has started never expires.
    */
-  readonly expiresAt?: number | Date;
+  readonly expires?: When;
 }
 
 /** Other places in which an option can be given. `command`: as a flag of `leasehold enqueue`, and in a line of its file. */
@@ -78,10 +77,8 @@ const PLACES = {
   id: ['command'],
   queue: ['schedule'],
   priority: ['schedule', 'command'],
-  runAt: ['command'],
   delay: ['command'],
-  expiresAt: ['command'],
-  expiresIn: ['schedule', 'command'],
+  expires: ['schedule', 'command'],
   maxAttempts: ['schedule', 'command'],
   timeout: ['schedule', 'command'],
   key: ['schedule', 'command'],
@@ -195,7 +192,7 @@ export async function plainTaskOf(
   const carried = carriedInput(what, input, defaults.hasPayloadStore ?? false);
   if (typeof task !== 'string') await checkInput(task, { given: input, arriving: arrivingInput(carried) }, id);
   const now = clock.now();
-  const runAt = validRunAt(options, now);
+  const runAt = options.delay === undefined ? now : whenMs('delay', options.delay, now);
   return {
     queue: validName('queue', queue),
     id,
@@ -219,22 +216,12 @@ export function validPriority(priority: string): Priority {
   return found;
 }
 
-function validRunAt({ runAt, delay }: EnqueueOptions, now: number): number {
-  if (runAt !== undefined && delay !== undefined)
-    throw new ConfigurationError('runAt and delay are mutually exclusive');
-  if (delay !== undefined) return laterBy('delay', now, delay);
-  return runAt === undefined ? now : validMoment('runAt', runAt);
-}
-
-function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): number | undefined {
-  if (expiresAt !== undefined && expiresIn !== undefined)
-    throw new ConfigurationError('expiresAt and expiresIn are mutually exclusive');
-  if (expiresAt === undefined && expiresIn === undefined) return undefined;
-  const at =
-    expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : laterBy('expiresIn', runAt, expiresIn);
+function validExpiry({ expires }: EnqueueOptions, runAt: number): number | undefined {
+  if (expires === undefined) return undefined;
+  const at = whenMs('expires', expires, runAt);
   if (at <= runAt)
     throw new ConfigurationError(
-      `expiresAt = ${at} is not after runAt = ${runAt}: the task would expire before it is due; pass a later expiry`,
+      `expires = ${shown(expires)} is not after the task is due, ${new Date(runAt).toISOString()}: pass a later time`,
     );
   return at;
 }

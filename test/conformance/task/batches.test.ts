@@ -233,7 +233,7 @@ describeOnOneStore('tasks that belong together', (open) => {
       await enqueueBatch(2);
       await q.operator.cancel('b/then');
       await q.operator.retry('b/then');
-      expect(await q.operator.reschedule('b/then', { runAt: 0 })).toMatchObject({ kind: 'waits' });
+      expect(await q.operator.reschedule('b/then', { delay: '0s' })).toMatchObject({ kind: 'waits' });
 
       expect((await q.work({ child, callback })).settled.done).toBe(3);
       expect(await get('b/then')).toMatchObject({ state: 'done' });

@@ -79,7 +79,7 @@ describeOnOneStore('what follows a running task', (open) => {
     ['died', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
     ['done', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], numbered(2))],
   ] as const)('takes the task over by the very write with which its attempt ends: %s', async (how, end) => {
-    await ask({ n: 1 }, { maxAttempts: 3, expiresIn: '1h', key: 'k' });
+    await ask({ n: 1 }, { maxAttempts: 3, expires: '1h', key: 'k' });
     const running = await claim();
     await q.tasks.progress(claimOf(running), { step: 1 }, { ...stamp(), sequence: 1 });
     await ask({ n: 2 }, { priority: 'high', timeout: '1m' });

@@ -119,7 +119,7 @@ describeOnOneStore('the identity of a task', (open) => {
   });
 
   test('does not change a task that is claimed while it is replaced', async () => {
-    await ask(1, { delay: 0 });
+    await ask(1, { delay: '0s' });
     const observed = await get();
     const running = await claim();
     if (observed?.state !== 'ready') throw new Error('not ready');
@@ -156,12 +156,14 @@ describeOnOneStore('the identity of a task', (open) => {
     expect(q.units()).toEqual({});
   });
 
+  const EARLIER = new Date('2020-01-01T00:00:00Z');
+
   test('units: a duplicate 1, replacing 1 more, putting off 3 more, renewing 2 more', async () => {
-    await ask(1, { runAt: 5 });
-    await ask(2, { onDuplicate: 'replace', runAt: 5 });
+    await ask(1, { delay: EARLIER });
+    await ask(2, { onDuplicate: 'replace', delay: EARLIER });
     expect(q.units()).toMatchObject({ 'task.enqueue': 3, 'task.replace': 1 });
 
-    await ask(3, { onDuplicate: 'replace', runAt: 6 });
+    await ask(3, { onDuplicate: 'replace', delay: new Date(EARLIER.getTime() + 1) });
     await q.work({ noop });
     await ask(4, { onDuplicate: 'replace' });
     expect(q.units()).toMatchObject({ 'task.enqueue': 5, 'task.replace': 4, 'task.renew': 2 });

@@ -73,7 +73,7 @@ describeOnOneStore('limits per key', (open) => {
     };
     const apart = async (id: string) => {
       const runAt = Date.now() + LATER_MS;
-      await enqueue(id, { runAt });
+      await enqueue(id, { delay: new Date(runAt) });
       return { task: (await q.tasks.get({ queue: q.queue, id })) as ReadyTask, then: { ...stamp(), now: runAt } };
     };
 

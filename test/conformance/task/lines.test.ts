@@ -172,7 +172,7 @@ describeOnOneStore('tasks in strict order per key', (open) => {
     await enqueue('b');
 
     expect(await proposed()).toEqual([]);
-    await q.operator.reschedule('a', { runAt: 0 });
+    await q.operator.reschedule('a', { delay: '0s' });
     expect(await proposed()).toEqual(['a']);
   });
 
@@ -208,7 +208,7 @@ describeOnOneStore('tasks in strict order per key', (open) => {
 
   test('passes the turn when a waiting head is cancelled or expires', async () => {
     await enqueue('a');
-    await enqueue('b', { expiresIn: '1ms' });
+    await enqueue('b', { expires: '1ms' });
     await enqueue('c');
 
     expect(await q.operator.cancel('a')).toEqual({ kind: 'cancelled' });
@@ -242,7 +242,7 @@ describeOnOneStore('tasks in strict order per key', (open) => {
   test('keeps the turn of a rescheduled waiting task, whatever its priority', async () => {
     await enqueueEach('a', 'b');
 
-    await q.operator.reschedule('b', { priority: 'high', runAt: 0 });
+    await q.operator.reschedule('b', { priority: 'high', delay: '0s' });
 
     expect(await isHeld('b')).toBe(true);
     await q.tasks.complete(claimOf(await run('a')), null, stamp());

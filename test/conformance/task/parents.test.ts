@@ -45,7 +45,7 @@ describeOnOneStore('a parent and its operator', (open) => {
     return outcome.row;
   };
   const endLast = async (id = 'p/b') => {
-    await q.operator.reschedule(id, { runAt: 0 });
+    await q.operator.reschedule(id, { delay: '0s' });
     await q.tasks.complete(claimOf(await claim(id)), undefined, stamp());
   };
 
@@ -109,7 +109,7 @@ describeOnOneStore('a parent and its operator', (open) => {
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();
 
-    const report = await q.operator.reschedule('p', { runAt: 0 });
+    const report = await q.operator.reschedule('p', { delay: '0s' });
 
     expect(report).toMatchObject({ kind: 'waits', children: { total: 2, pending: 1 } });
     await work();

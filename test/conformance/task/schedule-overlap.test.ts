@@ -66,14 +66,14 @@ describeOnOneStore('the tasks of a schedule', (open) => {
       tenant: 'acme',
       timeout: '5m',
       maxAttempts: 7,
-      expiresIn: '30m',
+      expires: '30m',
     };
     await define(options);
     clock.step(HOUR);
     await tick();
 
     const made = (await slot(13)) as ReadyTask;
-    const asked = await q.client.validate('report', null, { ...options, runAt: at(13) });
+    const asked = await q.client.validate('report', null, { ...options, delay: new Date(at(13)) });
     const { priority, policy, tenant, expiresAt, links } = asked;
     expect(made).toMatchObject({ priority, policy, tenant, expiresAt, readyAt: at(13) });
     expect(made.links?.concurrency).toEqual(links?.concurrency);
@@ -271,8 +271,8 @@ describeOnOneStore('the tasks of a schedule', (open) => {
       ['ordered tasks and skip', { key: 'k', ordered: true, overlap: 'skip' }, 'ordered tasks wait for each other'],
       ['an unknown policy', { overlap: 'twice' }, 'must be one of queue, skip, replace, allow'],
       ['a limit without a key', { limit: 2 }, 'limit and rate require a key'],
-      ['an option of one task', { runAt: 1 }, 'unknown option "runAt"'],
-      ['an end before its start', { startAt: 2_000, endAt: 1_000 }, 'no slot from startAt'],
+      ['an option of one task', { delay: '1s' }, 'unknown option "delay"'],
+      ['an end before its start', { startAt: 2e12, endAt: 1.9e12 }, 'no slot from startAt'],
       ['a jitter of two days', { jitter: '2d' }, 'at most a day'],
     ] as const)('%s are refused, with the reason', async (_what, options, message) => {
       const defining = define(options as Partial<ScheduleOptions>);

@@ -284,7 +284,7 @@ describeOnOneStore('tasks spawned in strict order', (open) => {
     const children = ['a', 'b'].map((id) => ({ ...child(id, 'theirs'), links: { batch: 'kids' } }));
     await q.tasks.waitForChildren(claimOf(parent), 'kids', children, numbered());
 
-    await q.operator.reschedule('parent', { priority: 'high', runAt: NEVER });
+    await q.operator.reschedule('parent', { priority: 'high', delay: new Date(NEVER) });
     await q.work({ work });
 
     expect(order).toEqual(['a', 'b', 'parent', 'follower']);

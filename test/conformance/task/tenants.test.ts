@@ -128,9 +128,9 @@ describeOnOneStore('fairness between tenants', (open) => {
 
   test('moves a rescheduled task', async () => {
     await enqueue('a', { delay: '1h' });
-    await q.operator.reschedule('a', { runAt: 1_000 });
+    await q.operator.reschedule('a', { delay: new Date(1e12) });
 
-    expect(await entries()).toMatchObject([{ id: 'a', readyAt: 1_000 }]);
+    expect(await entries()).toMatchObject([{ id: 'a', readyAt: 1e12 }]);
   });
 
   test('gives children the tenant of their parent, which continues when they have ended', async () => {

@@ -302,7 +302,7 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['schedules next nightly --limit 101'],
     ['schedules define nightly report --cron 0_3_*_*_* WHY', schedule('nightly', {})],
     [
-      'schedules define nightly report [1] --cron 0_3_*_*_* --zone UTC --missed all --tolerance 10m --overlap skip --start-at 2027-01-31 --end-at 2027-02-28 --jitter 5m --priority low --max-attempts 3 --timeout 90s --queue media WHY',
+      'schedules define nightly report [1] --cron 0_3_*_*_* --zone UTC --missed all --tolerance 10m --overlap skip --start-at 2027-01-31T00:00Z --end-at 2027-02-28T00:00Z --jitter 5m --priority low --max-attempts 3 --timeout 90s --queue media WHY',
       schedule('nightly', { nextAt: Infinity }),
     ],
     ['schedules define nightly report --cron 0_3_*_*_* --missed none WHY'],
@@ -319,8 +319,8 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
   enqueue: [
     ['enqueue resize {} --id a', added('a')],
     ['enqueue resize --shards 1 --priority low --delay 10m --key k --limit 2 --rate 10/1m --tenant ada', added('a')],
-    ['enqueue resize --run-at 2027-01-31T08:00:00Z --expires-in 1h --on-duplicate keep --window 1d', added('a')],
-    ['enqueue resize --expires-at 2027-01-31 --max-attempts 1 --timeout 90s --key k --ordered', added('a')],
+    ['enqueue resize --delay 2027-01-31T08:00:00Z --expires 1h --on-duplicate keep --window 1d', added('a')],
+    ['enqueue resize --expires 2027-01-31T00:00:00Z --max-attempts 1 --timeout 90s --key k --ordered', added('a')],
     ['enqueue resize', { id: 'a', created: false, replaced: true }],
     ['enqueue resize', { id: 'a', created: false, replaced: false }],
     ['enqueue resize --json', { id: 'a', created: false, replaced: false }],

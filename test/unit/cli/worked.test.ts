@@ -55,7 +55,7 @@ const SCENES: readonly Scene[] = [
   { what: 'run: dead', argv: 'tasks run gave.up --entry ENTRY', tasks: [other('gave.up')] },
   { what: 'run: one that nobody knows', argv: 'tasks run stranger --entry ENTRY', tasks: [other('stranger')] },
   { what: 'run: not due', argv: 'tasks run a --entry ENTRY', tasks: [fine('a', { delay: '1m' })] },
-  { what: 'run: too late', argv: 'tasks run a --entry ENTRY', tasks: [fine('a', { expiresIn: '1ms' })] },
+  { what: 'run: too late', argv: 'tasks run a --entry ENTRY', tasks: [fine('a', { expires: '1ms' })] },
   { what: 'run: none', argv: 'tasks run nothing --entry ENTRY' },
 ];
 

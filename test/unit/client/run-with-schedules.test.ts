@@ -51,7 +51,7 @@ async function enqueue(count: number, options: EnqueueOptions & { readonly delay
   const { delayMs = 0, ...others } = options;
   for (let n = 0; n < count; n++) {
     const dueAt = idle.clock.now() + delayMs;
-    await idle.client.enqueue('noop', { dueAt }, { ...others, runAt: new Date(dueAt) });
+    await idle.client.enqueue('noop', { dueAt }, { ...others, delay: new Date(dueAt) });
   }
 }
 

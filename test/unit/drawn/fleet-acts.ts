@@ -41,7 +41,7 @@ class DrawnTasks {
       ...groupOf(prng),
       priority: maybe(prng, 0.25, prng.pick(['high', 'low'] as const)),
       delay: maybe(prng, 0.15, prng.pick(['1s', '20s'] as const)),
-      expiresIn: maybe(prng, 0.1, '5s' as const),
+      expires: maybe(prng, 0.1, '5s' as const),
       maxAttempts: maybe(prng, 0.3, prng.integer(1, 3)),
     });
     const does = prng.pick(['done', 'done', 'nap', 'nap', 'long', 'fail', 'snooze'] as const);

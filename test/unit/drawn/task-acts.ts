@@ -68,7 +68,7 @@ function optionsOf(prng: Prng): EnqueueOptions {
     ...groupOf(prng),
     priority: maybe(prng, 0.3, prng.pick(['high', 'low'] as const)),
     delay: maybe(prng, 0.2, prng.pick(['2s', '1m', '1h'] as const)),
-    expiresIn: maybe(prng, 0.1, prng.pick(['5s', '2h'] as const)),
+    expires: maybe(prng, 0.1, prng.pick(['5s', '2h'] as const)),
     maxAttempts: maybe(prng, 0.3, prng.integer(1, 3)),
     timeout: maybe(prng, 0.1, '2s' as const),
     onDuplicate: maybe(prng, 0.4, prng.pick(['reject', 'keep', 'replace', 'debounce'] as const)),
@@ -270,7 +270,7 @@ export function taskActs(world: World): Acts {
         const id = by(prng);
         const to = defined({
           priority: maybe(prng, 0.6, prng.pick(['high', 'normal', 'low'] as const)),
-          runAt: maybe(prng, 0.6, world.clock.now() + prng.integer(-1, 1) * 60_000),
+          delay: maybe(prng, 0.6, new Date(world.clock.now() + prng.integer(-1, 1) * 60_000)),
         });
         return act(`reschedule ${id} ${shown(to)}`, ({ leasehold }) => leasehold.operator.reschedule(id, to));
       },

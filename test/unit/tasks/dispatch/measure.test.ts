@@ -16,8 +16,9 @@ beforeEach(() => {
 });
 
 /** Each of another tenant. */
-async function enqueue(ids: readonly string[], delay = 0): Promise<void> {
-  for (const id of ids) await q.client.enqueue('task', {}, { id, key: 'line', ordered: true, tenant: id, delay });
+async function enqueue(ids: readonly string[], delayMs = 0): Promise<void> {
+  for (const id of ids)
+    await q.client.enqueue('task', {}, { id, key: 'line', ordered: true, tenant: id, delay: `${delayMs}ms` });
 }
 
 async function planned(): Promise<Planned> {

@@ -266,7 +266,7 @@ test('a task that expires does so only before its first invocation', async () =>
   const { ask, ids } = asking();
   const main = durableTask({ name: 'main', run: async (_: unknown, ctx) => ask(ctx) });
   const kit = createTestKit({ tasks: { main } });
-  await kit.tasks.enqueue(main, null, { id: 'r', expiresIn: '1m' });
+  await kit.tasks.enqueue(main, null, { id: 'r', expires: '1m' });
   await kit.drain();
   await kit.advance('1h');
   await kit.tasks.callbacks.succeed(ids[0] ?? '', 'yes');

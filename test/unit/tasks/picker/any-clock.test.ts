@@ -31,7 +31,7 @@ test.each([
         for (let nth = 0; nth < TASKS; nth++)
           await q.client.enqueue('t', null, {
             id: `t${nth}`,
-            runAt: new Date(startsAt + nth * STEP_MS),
+            delay: new Date(startsAt + nth * STEP_MS),
             ...(isOfGroups ? { tenant: `tenant${nth % 3}` } : {}),
           });
         const page: TaskStore['page'] = (partition, query) => q.tasks.page(partition, { ...query, limit });

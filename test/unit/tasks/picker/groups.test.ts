@@ -162,7 +162,7 @@ describe('a slot that is left', () => {
     const perMs = MINUTE_MS;
     await q.clock.advance(10 * SECOND_MS);
     for (const id of ['k0', 'k1', 'k2']) {
-      const expiry: EnqueueOptions = id === 'k1' ? { expiresIn: '30s' } : {};
+      const expiry: EnqueueOptions = id === 'k1' ? { expires: '30s' } : {};
       await q.client.enqueue('keyed', {}, { id, key: 'customer', limit: 1, rate: { count: 1, per: perMs }, ...expiry });
       await q.clock.advance(100);
     }
@@ -291,7 +291,7 @@ describe('a task of a full key', () => {
   test('that becomes due moves to the others once, and the worker walks past it from then on', async () => {
     await fill(1);
     for (let n = 0; n < 30; n++)
-      await q.client.enqueue('keyed', {}, { id: `later${n}`, key: 'customer', limit: 1, delay: 10 * SECOND_MS });
+      await q.client.enqueue('keyed', {}, { id: `later${n}`, key: 'customer', limit: 1, delay: '10s' });
 
     await q.work({ keyed: keyed(60 * MINUTE_MS) }, { concurrency: 3, handBack: handedBackAfter(MINUTE_MS) });
 

@@ -44,7 +44,7 @@ const OPTIONS: readonly (Partial<Record<keyof ScheduleOptions, unknown>> & { rea
   ),
   { startAt: NOON + 15 * HOUR, endAt: NOON + 15 * HOUR + DAY },
   { startAt: NOON, endAt: NOON - DAY },
-  { priority: 'high', key: 'k', limit: 3, tenant: 'acme', maxAttempts: 2, timeout: '9s', expiresIn: '2h' },
+  { priority: 'high', key: 'k', limit: 3, tenant: 'acme', maxAttempts: 2, timeout: '9s', expires: '2h' },
   { key: 'k', rate: { count: 2, per: '1m' } },
   { limit: 2 },
   { id: 'mine' } as object,

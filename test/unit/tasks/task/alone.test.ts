@@ -149,7 +149,8 @@ test("polls an unused lane as soon as the queue's row names it", async () => {
       await q.runtime.clock.sleep(1_000);
     },
   });
-  for (let n = 0; n < 90; n++) await client.enqueue(step, {}, { id: `n${n}`, runAt: q.clock.now() - 1_000 + n });
+  for (let n = 0; n < 90; n++)
+    await client.enqueue(step, {}, { id: `n${n}`, delay: new Date(q.clock.now() - 1_000 + n) });
   const use = { lanes: new Set(['normal']), shards: SHARDS };
   await q.queues.noteUse(QUEUE, undefined, use, { now: q.clock.now(), nonce: 'first' });
 

@@ -60,7 +60,7 @@ describe('the result of a task', () => {
   test('is an outcome, and no error, when the task is dead or cancelled', async () => {
     const q = open();
     await q.client.enqueue(failing, null, { id: 'dead' });
-    await q.client.enqueue(silent, null, { id: 'cancelled', expiresIn: 1_000 });
+    await q.client.enqueue(silent, null, { id: 'cancelled', expires: '1s' });
     await q.clock.advance(2_000);
     await q.work({ failing, silent });
 

@@ -70,7 +70,7 @@ describe('a commit', () => {
     ['what is no request', commit([...many(1), { input: 1 } as never]), 'number 2 is not a task request'],
     ['an unknown policy', commit(many(1, { onDuplicate: 'merge' as never })), 'onDuplicate = "merge": must be one of'],
     ['an unknown priority', commit(many(1, { priority: 'urgent' as never })), 'priority = "urgent"'],
-    ['a negative delay', commit(many(1, { delay: -5 })), 'delay = -5'],
+    ['a negative delay', commit(many(1, { delay: '-5s' })), 'delay = "-5s"'],
     ['an order without a key', commit(many(1, { ordered: true })), 'ordered requires a key'],
   ])('refuses %s, and sends nothing', async (_what, said, message) => {
     expect(await messageOf(said)).toContain(message);

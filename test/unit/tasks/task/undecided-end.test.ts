@@ -64,7 +64,7 @@ test('writes an end that the row refused as soon as the row recovers', async () 
   });
   await q.client.enqueue(victim, null, { id: 'victim' });
   // Without other work the worker would exit, and so free the task.
-  for (let n = 0; n < 60; n++) await q.client.enqueue(feed, null, { runAt: clock.now() + n * 2_000 });
+  for (let n = 0; n < 60; n++) await q.client.enqueue(feed, null, { delay: `${n * 2}s` });
   const log = recordingLog(clock);
 
   const report = await q.work({ victim, feed }, { concurrency: 2, log });

@@ -152,7 +152,7 @@ test('runs a task once that is announced twice, and skips missing and delayed on
   const report = await beside(
     async () => {
       await enqueue('task');
-      await enqueue('later', { runAt: new Date(idle.clock.now() + 3_600_000) });
+      await enqueue('later', { delay: '1h' });
       announce(['task', 'task', 'later', 'never there']);
       await idle.clock.sleep(1_200);
       announce(['task']);

@@ -70,7 +70,7 @@ test('are checked again by a running worker after at most a minute', async () =>
 
 test('are cancelled when they have expired, by workers that do not know them too', async () => {
   const q = openMemoryQueue();
-  await q.client.enqueue('other', null, { id: 't', expiresIn: 1_000 });
+  await q.client.enqueue('other', null, { id: 't', expires: '1s' });
   await q.clock.advance(2_000);
 
   expect(await q.work({ known })).toMatchObject({ expired: 1, unknown: 0 });
