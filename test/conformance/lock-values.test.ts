@@ -57,6 +57,17 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(await other.leasehold.locks.get(key)).toBeUndefined();
     });
 
+    test('takes the value away when an operator releases the key by force', async () => {
+      const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete' });
+      const { fencingToken: leaseCounter } = await acquired(ephemeral, key, { value: 'here' });
+
+      await other.leasehold.locks.forceRelease(key, { by: 'ann', reason: 'stuck', leaseCounter });
+
+      expect(await other.leasehold.locks.get(key)).toBeUndefined();
+      expect(await Array.fromAsync(other.leasehold.locks.list(key))).toEqual([]);
+      expect(await world.row(lockKey(key))).toMatchObject({ forced: { by: 'ann', leaseCounter } });
+    });
+
     test('keeps a value that is put after the session expired', async () => {
       const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete', lockDelay: 0 });
       await acquired(ephemeral, key, { value: 'here' });

@@ -22,7 +22,7 @@ const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => State
     locks.forceReleaseLock(
       TABLE,
       held,
-      { by: 'me', reason: 'stuck', lockDelayMs: 0, trustedUntil: 0, tell: false },
+      { by: 'me', reason: 'stuck', lockDelayMs: 0, trustedUntil: 0, tell: false, isDeleting: false },
       rows.stamp(),
     ),
 };

@@ -259,8 +259,8 @@ export class LockClient {
         ensureUnwritten(describeLock(key), { earlierAttempt }, 'that tenure is over');
         return { kind: 'superseded', current: await this.get(key) };
       }
-      const { taking, believedUntil } = await this.#takingFrom(lock, askedMs);
-      const outcome = await locks.forceRelease(lock, { by, reason, ...taking }, stampOf(runtime));
+      const { taking, believedUntil, isDeleting } = await this.#takingFrom(lock, askedMs);
+      const outcome = await locks.forceRelease(lock, { by, reason, isDeleting, ...taking }, stampOf(runtime));
       if (outcome.kind === 'refused') return contended(outcome);
       return { kind: 'released', ...this.#taken(outcome.notBefore, believedUntil) };
     });
@@ -288,8 +288,14 @@ export class LockClient {
   async #takingFrom(
     lock: LockRecord,
     askedMs: number | undefined,
-  ): Promise<{ readonly taking: Taking; readonly believedUntil: number; readonly isRemote: boolean }> {
-    if (lock.state !== 'held') return { taking: NOT_HELD, believedUntil: 0, isRemote: false };
+  ): Promise<{
+    readonly taking: Taking;
+    readonly believedUntil: number;
+    readonly isRemote: boolean;
+    readonly isDeleting: boolean;
+  }> {
+    const unknown = { believedUntil: 0, isRemote: false, isDeleting: false };
+    if (lock.state !== 'held') return { taking: NOT_HELD, ...unknown };
     try {
       const session = await this.#ports.sessions.get(lock.session);
       // A remote session has no local heartbeat that would read the notice.
@@ -299,11 +305,12 @@ export class LockClient {
         taking: { tell, ...closingOf(session, reading, askedMs) },
         believedUntil: trustedUntil(session, reading),
         isRemote: session?.remote === true,
+        isDeleting: session?.behaviour === 'delete',
       };
     } catch (error) {
       if (!(error instanceof CorruptItemError)) throw error;
       const lockDelayMs = askedMs ?? MAX_LOCK_DELAY_MS;
-      return { taking: { ...NOT_HELD, lockDelayMs }, believedUntil: 0, isRemote: false };
+      return { taking: { ...NOT_HELD, lockDelayMs }, ...unknown };
     }
   }
 

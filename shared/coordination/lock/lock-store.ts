@@ -56,6 +56,8 @@ export interface Taking extends Closing {
 export interface ForceRequest extends Taking {
   readonly by: string;
   readonly reason: string;
+  /** The holder's session has the behavior `delete`: the entry goes with the tenure. */
+  readonly isDeleting: boolean;
 }
 
 /** One of several keys that are acquired together, as it was read. */

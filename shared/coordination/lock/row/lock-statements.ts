@@ -7,7 +7,7 @@
  * | v | N | schema version | the first writer |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled unanswered request, never restarts | acquire, take over, force, disown, bar |
  * | session, acquiredAt | S; N, epoch ms | the holder, and the start of its tenure; absent while free | acquire, take over; removed by release, settle, force, disown |
- * | value | S | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
+ * | value | S | the user's own | acquire, update, release, put; removed by remove, and by settle and force for behavior `delete` |
  * | consul | M | what a Consul gateway keeps with the value; opaque here | with a value, and removed by one without it; removed with the value |
  * | createdAt | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
  * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
@@ -293,7 +293,7 @@ export function voidLateAcquire(
 /**
  * Guard: held by the session and counter that the operator saw; the session is live and was not renewed since, if it gets a notice.
  * Effect: free, counter + 1, closed for the lock-delay from the applied attempt, and as long as its holder may trust it, with operator and
- *   reason recorded; with `tell` the session learns of it at its next heartbeat.
+ *   reason recorded; without its entry, if its session has the behavior `delete`; with `tell` the session learns of it at its next heartbeat.
  * Outcomes: refused = the key changed hands, was released, or its session was renewed or has just ended.
  */
 export function forceReleaseLock(
@@ -304,16 +304,18 @@ export function forceReleaseLock(
 ): Statement<'transactWrite'> {
   const { key, session, leaseCounter } = observed;
   const forced: ForcedRelease = { by: force.by, reason: force.reason, at: stamp.now, session, leaseCounter };
+  const [sweep, drop] = force.isDeleting ? [', #ttl = :ttl', `, ${DROP_ENTRY}`] : ['', ''];
   const release = updateStatement('lock.force', {
     table,
     key: lockKey(key),
     guard: IS_HELD_BY,
-    effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one${CLOSE}, #forced = :forced REMOVE ${LEAVE}`,
+    effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one${CLOSE}, #forced = :forced${sweep} REMOVE ${LEAVE}${drop}`,
     values: {
       ...touchValues(stamp),
       ...endValues(observed, stamp),
       ...closeValues(force, stamp),
       ':forced': forced,
+      ...(force.isDeleting ? sweepValues(stamp) : {}),
     },
   });
   const tell = actionOf(revokeFromSession(table, session, [revocationOf(observed)], force.renewals));
