@@ -45,6 +45,15 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     changes,
   },
   {
+    id: 'X127',
+    what: 'the row of an evicted permit says when its lock-delay is over, and its caller hears when its holder has stopped',
+    file: SEMAPHORE,
+    from: 'closedFrom(stamp.now, eviction)],',
+    to: 'closedFrom(stamp.now, { ...eviction, trustedUntil: 0 })],',
+    killedBy: ['I11'],
+    changes,
+  },
+  {
     id: 'X15',
     what: 'a contender that is not fair enters before those in the queue',
     file: SEMAPHORE,

@@ -144,6 +144,14 @@ export const LOCKS: readonly Scene[] = [
     act: ({ here }, { leaseCounter }) => here.leasehold.locks.forceRelease('k', { ...BY, leaseCounter }),
     rivals: { 'it is released': (_party, lock) => lock.release(), 'another forces it': forces },
   }),
+  scene('lock.force', 'release by force a key of a session that deletes', {
+    before: async ({ there }) => {
+      const session = await there.leasehold.session({ ttl: '2m', behavior: 'delete' });
+      return session.lock('k', { value: 'v' });
+    },
+    act: ({ here }, { fencingToken: leaseCounter }) => here.leasehold.locks.forceRelease('k', { ...BY, leaseCounter }),
+    rivals: { 'it is released': (_party, lock) => lock.release(), 'another puts a value': puts },
+  }),
   scene('lock.settle', 'release a key of an ended session', {
     before: async (party) => {
       await party.theirs.lock('k');
