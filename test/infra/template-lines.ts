@@ -1,10 +1,25 @@
 /** Templates as lines of text, for golden files and for what differs between two. */
 
-/** One line for each value, with its path. Hashes of the CDK's assets and of versions are left out. */
-export function linesOf(value: unknown, path = ''): string[] {
-  if (typeof value === 'object' && value !== null)
-    return Object.entries(value).flatMap(([name, member]) => linesOf(member, path === '' ? name : `${path}.${name}`));
-  return [`${path} = ${JSON.stringify(value)}`.replaceAll(/\b[0-9a-f]{32,64}\b/g, 'HASH')];
+/** Longer values are told part by part. */
+const LINE_CHARACTERS = 240;
+
+/**
+ * One line for each property of each resource, or for each part of a long one, with its path. A list of texts is one line.
+ * Hashes of the CDK's assets and of versions are left out.
+ */
+export function linesOf(value: unknown, path: readonly string[] = []): string[] {
+  const text = JSON.stringify(value);
+  const isShort = path.length > PROPERTY_DEPTH && text.length <= LINE_CHARACTERS;
+  if (typeof value === 'object' && value !== null && !isShort && !isTexts(value))
+    return Object.entries(value).flatMap(([name, member]) => linesOf(member, [...path, name]));
+  return [`${path.join('.')} = ${text}`.replaceAll(/\b[0-9a-f]{32,64}\b/g, 'HASH')];
+}
+
+/** Of the path to the properties of a resource. */
+const PROPERTY_DEPTH = 3;
+
+function isTexts(value: object): boolean {
+  return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }
 
 /** Lines that are only in one of them. */
