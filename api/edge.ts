@@ -23,7 +23,10 @@ export {
   MismatchError,
   StoreUnavailableError,
 } from '../shared/core/errors.ts';
-export { InvalidInputError } from '../shared/tasks/task/control.ts';
+export { CommitRefusedError, InvalidInputError } from '../shared/tasks/task/control.ts';
+export type { WriteRefusal } from '../shared/tasks/task/control.ts';
+export type { OwnWrites } from '../shared/tasks/task/user-writes.ts';
+export type { UserWrite } from '../shared/tasks/task/task-store.ts';
 export { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
 export { SemaphoreFullError } from '../shared/coordination/semaphore/semaphore-contender.ts';
 export { Fence } from '../shared/core/lease/fence.ts';

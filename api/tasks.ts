@@ -30,5 +30,6 @@ export type { TaskEvents } from '../shared/tasks/run/events.ts';
 export type { Settlement } from '../shared/tasks/run/settle.ts';
 export type { Attempt, TaskMiddleware } from '../shared/tasks/task/middleware.ts';
 export type { KeyedWrite, UserWrite } from '../shared/tasks/task/task-store.ts';
+export type { OwnWrites } from '../shared/tasks/task/user-writes.ts';
 export type { Json, TaskError, TaskRecord } from '../shared/tasks/task/task.ts';
 export { LeaseLostError } from '../shared/core/errors.ts';

@@ -145,7 +145,7 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'createdBy', 'attempts'],
   ...['leaseCounter', 'nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
-  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total'],
+  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total', 'barred'],
 ];
 
 /** Without `ttl` and `finishedAt`. */

@@ -65,7 +65,7 @@ export function conjunctsOf({ verb, input }: Statement): readonly string[] {
 
 function nameOf(verb: string, at: number, write: Write, conjunct: string): string | undefined {
   const { pk } = write.Key ?? write.Item ?? {};
-  if (typeof pk !== 'string' || conjunct === '') return undefined;
+  if (typeof pk !== 'string' || pk.startsWith('user#') || conjunct === '') return undefined;
   if (at === 0) return `${verb}: ${conjunct}`;
   const kind = write.Item === undefined ? 'check' : 'put';
   const [clause = kind] = write.UpdateExpression?.replace(/(#past)\d/g, '$1N').split(',') ?? [];

@@ -51,6 +51,7 @@ export const observeSessions = recording<SessionStore>({
 
 const observeWrites = recording<TaskStore>({
   enqueue: (task, stamp) => ofTask('task.enqueue', task, stamp),
+  enqueueWith: (task, _writes, stamp) => ofTask('task.enqueue', task, stamp),
   replace: (observed, _task, stamp) => ofTask('task.replace', observed, stamp),
   follow: (observed, _task, stamp) => ofTask('task.follow', observed, stamp),
   renew: (observed, _task, stamp) => ofTask('task.renew', observed, stamp),

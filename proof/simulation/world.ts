@@ -443,7 +443,6 @@ class World {
       queue: QUEUE,
       half: this.#half,
       profile: this.#profile,
-      driver: place.driver,
       recorder: this.#recorder,
       seen: this.#count,
       onAcknowledged: (id: string) => void this.#missing.delete(id),

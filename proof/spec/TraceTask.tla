@@ -19,7 +19,7 @@ Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned", "task.promote
 Waiting == {"task.cancel", "task.expire", "task.reschedule", "task.replace"}
 Again == {"task.revive", "task.renew"}
 Later == {"task.progress", "task.bar", "task.commit", "task.wait"}
-Creates == {"task.enqueue", "task.enqueueWrites"}
+Creates == {"task.enqueue"}
 TaskVerbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again
              \cup Later \cup {"task.claim", "task.leaveLine"}
 TaskGuard(t, e) ==

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { readyPartitionKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { HAS_NO_TASK } from '../../shared/tasks/rows/task/bar-statements.ts';
 import { enqueueTask } from '../../shared/tasks/rows/task/task-statements.ts';
 import { fateOfPut } from '../../shared/tasks/task/created-by.ts';
 import type { Json } from '../../shared/core/json.ts';
@@ -26,8 +27,13 @@ test('has the row that the client writes for the same task', () => {
 
   expect(enqueueTask('table', task, 8, { now, nonce }).input).toMatchObject({
     Item: written,
-    ConditionExpression: expect.stringMatching(/^attribute_not_exists\(#?pk\)$/) as string,
+    ConditionExpression: HAS_NO_TASK,
+    ExpressionAttributeValues: { ':nonce': nonce },
   });
+});
+
+test('has the condition that the client sends', () => {
+  expect(text).toContain(`\`${HAS_NO_TASK.replaceAll('#', '')}\``);
 });
 
 const FATE = /^\| (\S+) \| (\S+) \| (absent|\d+) \| (was applied|was not applied|unknown)\b/gm;

@@ -5,6 +5,8 @@ import { RAISES } from '../../shared/operate/epoch/epoch-statements.ts';
 import { EpochStore } from '../../shared/operate/epoch/epoch-store.ts';
 import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
 import { spawn } from '../../shared/tasks/task/task-request.ts';
+import type { OwnWrites } from '../../shared/tasks/task/user-writes.ts';
+import type { Process } from '../support/coordination.ts';
 import type { Party, Scene } from './scene.ts';
 import { scene } from './scene.ts';
 import type { Step } from './steps.ts';
@@ -28,11 +30,25 @@ import {
 } from './steps.ts';
 
 const enqueuesHere =
-  (options: EnqueueOptions = {}, input: unknown = INPUT, id = 't') =>
+  (options: EnqueueOptions & OwnWrites = {}, input: unknown = INPUT, id = 't') =>
   async ({ here }: Party) => {
     const { created } = await here.leasehold.tasks.enqueue('work', input, { id, ...options });
     return created;
   };
+const ROW = { TableName: 'leasehold', Key: { pk: 'user#1', sk: 'user' } };
+function withWrite(): OwnWrites {
+  return { writes: [{ Put: { TableName: ROW.TableName, Item: { ...ROW.Key, bytes: 12_345 } } }] };
+}
+/** Its first attempt does not arrive, and its condition is false. */
+async function refusedAt({ driver, leasehold }: Process): Promise<unknown> {
+  driver.accidents.push('dropRequest');
+  const writes = [{ Delete: { ...ROW, ConditionExpression: 'attribute_exists(pk)' } }];
+  return leasehold.tasks.enqueue('work', INPUT, { id: 't', writes }).catch(({ name, message }: Error) => {
+    if (name !== 'CommitRefusedError') throw new Error(message);
+    return name;
+  });
+}
+const refusedHere = ({ here }: Party) => refusedAt(here);
 const again = { 'another enqueues it': enqueue() };
 const replacesIt = { 'it is claimed': claim(), 'it is cancelled': cancels(), 'another replaces it': replace(3) };
 
@@ -58,6 +74,17 @@ export const ADDING: readonly Scene[] = [
     act: async ({ here }) => (await here.leasehold.tasks.enqueueAll([spawn('work', 1, { id: 't' })])).length,
     rivals: again,
   }),
+  scene('task.enqueue', 'enqueue with a write of its own', { act: enqueuesHere(withWrite()), rivals: again }),
+  scene('task.enqueue', 'enqueue in a line with a write of its own', {
+    before: enqueue('head', IN_LINE),
+    act: enqueuesHere({ ...IN_LINE, ...withWrite() }),
+    rivals: { 'the head ends': all(claim('head'), end('complete', 'head')), 'one joins': enqueue('u', IN_LINE) },
+  }),
+  scene('task.barNew', 'bar a copy of an enqueue whose write was refused', {
+    act: refusedHere,
+    rivals: { ...again, 'another is barred': ({ there }) => refusedAt(there) },
+  }),
+  scene('task.enqueue', 'enqueue over a bar', { before: refusedHere, act: enqueuesHere() }),
   scene('task.enqueue', 'enqueue a batch', {
     act: async ({ here }) => {
       const children = ['t', 'u'].map((id) => spawn('work', INPUT, { id }));

@@ -5,8 +5,10 @@ const NEVER = new AbortController().signal;
 
 /** A driver that keeps every transaction, so that a test can deliver each once more. */
 export class Copies implements DynamoDriver {
-  /** Called once, before the next single write is sent. */
+  /** Called once, before the next single update is sent. */
   beforeWrite: (() => Promise<void>) | undefined;
+  /** The same of a put. */
+  beforePut: (() => Promise<void>) | undefined;
   readonly #driver: DynamoDriver;
   readonly #sent: DynamoCalls['transactWrite']['input'][] = [];
 
@@ -24,6 +26,11 @@ export class Copies implements DynamoDriver {
     if (kind === 'update' && hook !== undefined) {
       this.beforeWrite = undefined;
       await hook();
+    }
+    const putHook = this.beforePut;
+    if (kind === 'put' && putHook !== undefined) {
+      this.beforePut = undefined;
+      await putHook();
     }
     return this.#driver.attempt(kind, input, signal);
   }

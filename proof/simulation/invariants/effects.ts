@@ -25,8 +25,8 @@ interface Step {
 const ORDER = new RegExp(`^${USER_TABLE}/(order\\d+)-\\d+$`);
 
 export const effects: Family = (_assumptions, report) => {
-  /** The request under way has written an order: its task. */
-  let ordered: { readonly request: number; readonly row: string; readonly task: string } | undefined;
+  /** The task that the last request created. */
+  let created: { readonly request: number; readonly task: string } | undefined;
   /** The task that the last request ended: what its receipts may be named after. */
   let lastEnded: { readonly request: number; readonly id: string } | undefined;
   const acknowledged = new Map<string, Step>();
@@ -58,18 +58,15 @@ export const effects: Family = (_assumptions, report) => {
     if (step !== undefined) acknowledged.set(row, step);
   }
 
-  /** An order and its task are there together, or not at all. */
+  /** An order and its task, which is the first in their transaction, are there together, or not at all. */
   function onOrders(event: HistoryEvent): void {
-    const request = event.kind === 'applied' ? event.request : undefined;
-    if (ordered !== undefined && ordered.request !== request) {
-      report('I2', ordered.row, 'was written without its task');
-      ordered = undefined;
-    }
-    if (event.kind !== 'applied' || event.before !== undefined) return;
-    const [, id] = ORDER.exec(event.row) ?? [];
-    if (id !== undefined)
-      ordered = { request: event.request, row: event.row, task: taskRow({ queue: QUEUE_NAME, id }) };
-    if (event.row === ordered?.task) ordered = undefined;
+    if (event.kind !== 'applied') return;
+    const { row, request } = event;
+    if (event.after?.state === 'ready' && event.before?.state === undefined) created = { request, task: row };
+    const [, id] = ORDER.exec(row) ?? [];
+    if (id === undefined || event.before !== undefined) return;
+    const isWithTask = created?.request === request && created.task === taskRow({ queue: QUEUE_NAME, id });
+    if (!isWithTask) report('I2', row, 'was written without its task');
   }
 
   return {

@@ -12,8 +12,6 @@ import { isSession } from './rule.ts';
 
 /** A heartbeat comes an eighth too soon at most, after a renewal that others asked for, and a monotonic clock may run fast a little. */
 const SOONEST_BEAT = 0.874;
-/** The user sends its writes. */
-const USERS_VERB = 'task.enqueueWrites';
 /** A monotonic clock may run fast. */
 const SOONEST_TIMEOUT = 0.999;
 /** The retry of a failed renewal comes after this share of a heartbeat. */
@@ -63,8 +61,7 @@ export const ledger: Family = ({ attemptTimeoutMs, clocksHold, maxClockSkewMs },
     },
     onSent({ process, at, operation, previous, previousAt = -Infinity }) {
       const call = operation === undefined ? undefined : verbs.get(operation);
-      // A user's own transaction has the user's own timeout.
-      const isEarly = previous === 'givenUp' && at - previousAt < soonestMs && call?.verb !== USERS_VERB;
+      const isEarly = previous === 'givenUp' && at - previousAt < soonestMs;
       if (previous !== 'answered' && previous !== 'pending' && !isEarly) return;
       // A payload's delete names the nonce of the operation that put it, which is over.
       if (operation !== undefined && call === undefined) return;

@@ -1,16 +1,14 @@
 /** Enqueues tasks and repeats until each is acknowledged, like an application that loses nothing. */
 import { defined } from '../../../shared/core/defined.ts';
-import type { DynamoCalls, DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
-import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
 import type { EnqueueOptions, TaskClient } from '../../../shared/tasks/queue/task-client.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/tasks/task/payload.ts';
+import { CommitRefusedError } from '../../../shared/tasks/task/control.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
-import type { UserWrite } from '../../../shared/tasks/task/task-store.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
-import { taskRow, writerOf } from '../observed-stores.ts';
+import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
 import { LINE, TASK_KEYS } from '../invariants/families.ts';
 import { TENANTS } from '../invariants/tenants.ts';
@@ -21,7 +19,6 @@ import { drawKind, fillerOf } from './task-code.ts';
 
 export interface ProducerPorts {
   readonly process: SimulatedProcess;
-  readonly driver: DynamoDriver;
   readonly client: TaskClient;
   readonly recorder: Recorder;
   readonly prng: Prng;
@@ -143,55 +140,34 @@ async function enqueueHuge(ports: ProducerPorts): Promise<void> {
   ports.seen('enqueued by reference');
 }
 
-/** Orders that the user writes in one transaction with the task that is to follow each. */
+/** Orders that the user writes together with the task that is to follow each. An order that is there already refuses both. */
 export async function produceOrders(ports: ProducerPorts): Promise<void> {
-  const { process, profile, prng, half, seen } = ports;
+  const { process, profile, prng, half, recorder, queue, seen } = ports;
   for (let order = 1; order <= profile.orders; order++) {
     await process.runtime.clock.sleep(prng.exponential((0.5 * profile.faultyMs) / profile.orders));
     const input = { kind: 'quick', half };
     const id = `order${order}`;
-    // Built once, and sent as often as needed.
-    const { writes } = await ports.client.enqueueWrites('quick', input, { id });
     const mine = {
       Put: { TableName: USER_TABLE, Item: { id: `${id}-${half}` }, ConditionExpression: 'attribute_not_exists(id)' },
     };
-    seen(`order ${await sendTogether(ports, id, [mine, ...writes])}`);
-  }
-}
-
-/** The user's own client: repeats until the outcome is known. If its own condition refuses it, it was applied before. */
-async function sendTogether(
-  { process, recorder, driver, queue }: ProducerPorts,
-  id: string,
-  writes: readonly UserWrite[],
-): Promise<string> {
-  const row = taskRow({ queue, id });
-  const nonce = writes
-    .flatMap((write) => ('Put' in write ? [write.Put?.Item?.nonce as unknown] : []))
-    .find((found) => found !== undefined);
-  const input = { TransactItems: [...writes] } as DynamoCalls['transactWrite']['input'];
-  const send = async (): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'unknown' }> => {
-    for (;;) {
-      const timeout = new AbortController();
-      const answered = new AbortController();
-      void process.runtime.clock.sleep(500, answered.signal).then(() => timeout.abort());
+    await insist(ports, async () => {
       try {
-        await driver.attempt('transactWrite', input, timeout.signal);
-        return { kind: 'applied', earlierAttempt: 'unknown' };
+        const { created } = await ports.client.enqueue('quick', input, { id, writes: [mine] });
+        seen(`order ${created ? 'enqueued' : 'enqueued before'}`);
       } catch (error) {
-        if (!(error instanceof DynamoFault)) throw error;
-        const isRefused = error.reasons.some(({ code }) => code === 'ConditionalCheckFailed');
-        if (isRefused) return { kind: 'refused', earlierAttempt: 'unknown' };
-        await process.runtime.clock.sleep(200);
-      } finally {
-        answered.abort();
+        if (error instanceof MismatchError) seen('order of the other half');
+        else if (error instanceof CommitRefusedError) seen('order refused');
+        else throw error;
       }
-    }
-  };
-  const call = { verb: 'task.enqueueWrites', row, nonce: typeof nonce === 'string' ? nonce : '' };
-  const { kind } = await writerOf(process, recorder)(call, send);
-  recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'enqueued', row });
-  return kind;
+    });
+    recorder.emit({
+      kind: 'acknowledged',
+      at: process.now,
+      process: process.name,
+      what: 'enqueued',
+      row: taskRow({ queue, id }),
+    });
+  }
 }
 
 /** One tenant has many tasks at once; others come with few. */

@@ -14,6 +14,8 @@ import { DEFAULT_QUEUE } from '../../tasks/task/task.ts';
 import { Callbacks } from '../../tasks/durable/callbacks.ts';
 import { createArrivalStore } from '../../tasks/rows/task/arrival-store.ts';
 import type { TaskStore } from '../../tasks/task/task-store.ts';
+import type { OwnWrites } from '../../tasks/task/user-writes.ts';
+import { ensureEnqueuedWith, ownWrites } from '../../tasks/task/user-writes.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { EdgeConnection } from './edge-connection.ts';
@@ -44,18 +46,27 @@ export class Enqueuer {
   /**
    * Adds a task, unless its id already exists. `enqueue(task)` adds a task without input, which receives null.
    * For lines (`ordered`) and new input for existing tasks (`onDuplicate`, `window`), use `createLeasehold`.
+   * With `writes`, the task and the caller's own writes are applied together, or not at all.
    * @throws MismatchError if the id exists with other input or another name
+   * @throws CommitRefusedError if a condition of one of the `writes` was false: nothing was applied, and no late copy will be
    * @throws ConfigurationError if an option or the input is not usable
    */
-  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: AddOptions): Promise<Enqueued>;
+  async enqueue<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options?: AddOptions & OwnWrites,
+  ): Promise<Enqueued>;
   async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
   async enqueue(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<Enqueued> {
-    const { input, options } = inputAndOptions(given);
+    const { input, options: all } = inputAndOptions(given);
+    const { writes, rest: options } = ownWrites(all);
     const defaults = { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: false };
     for (const option of BEYOND)
       if (options[option] !== undefined)
         throw new ConfigurationError(`${option} is not supported by enqueuer: use createLeasehold(…).tasks`);
-    return this.#adder.add(await plainTaskOf(task, input, options, defaults));
+    const asked = await plainTaskOf(task, input, options, defaults);
+    ensureEnqueuedWith(asked, writes);
+    return this.#adder.add(asked, writes);
   }
 }
 

@@ -1,5 +1,6 @@
 import { InvariantError } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
+import { standing } from './bar.ts';
 import type { DynamoItem } from './driver.ts';
 import type { WriteResult } from './send.ts';
 
@@ -13,12 +14,10 @@ export function outcomeOf<Row, Current>(
   decodeCurrent: (item: DynamoItem) => Current,
   written?: DynamoItem,
 ): Outcome<Row, Current> {
-  if (result.kind === 'refused')
-    return {
-      kind: 'refused',
-      current: result.item === undefined ? undefined : decodeCurrent(result.item),
-      earlierAttempt: result.earlierAttempt,
-    };
+  if (result.kind === 'refused') {
+    const current = standing(result.item);
+    return { kind: 'refused', current: current && decodeCurrent(current), earlierAttempt: result.earlierAttempt };
+  }
   const item = result.item ?? written;
   if (item === undefined) throw new InvariantError('a write answered without the row it left behind');
   return { kind: 'applied', row: decodeRow(item), earlierAttempt: result.earlierAttempt };

@@ -1,6 +1,7 @@
 /** Reads and writes rows of one kind for a store: sends statements and returns records. */
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
+import { standing } from './bar.ts';
 import { readInBatches } from './batches.ts';
 import type { DynamoItem } from './driver.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -19,7 +20,8 @@ export class Rows<Row> {
   /** Undefined if the row does not exist. */
   async get(statement: Statement<'get'>): Promise<Row | undefined> {
     const { Item } = await this.#sender.read(statement);
-    return Item === undefined ? undefined : this.#decode(Item);
+    const item = standing(Item);
+    return item && this.#decode(item);
   }
 
   /**
@@ -28,7 +30,7 @@ export class Rows<Row> {
    */
   async getMany(table: string, statement: Statement<'batchGet'>, onDamaged?: (error: unknown) => void): Promise<Row[]> {
     const items = await readInBatches(this.#sender, table, statement);
-    return items.flatMap((item) => {
+    return items.filter(standing).flatMap((item) => {
       try {
         return [this.#decode(item)];
       } catch (error) {

@@ -124,6 +124,8 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...['text', 'payload'],
   // durable task, and a task that one waits for
   ...['journal', 'journalParts', 'journalLife', 'open', 'beats', 'notify'],
+  // bar against late copies of new tasks
+  'barred',
   // line, and a task that stands in one
   ...['tail', 'turn', 'line', 'ticket'],
   // schedule

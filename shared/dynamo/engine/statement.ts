@@ -53,9 +53,15 @@ export function updateStatement(verb: string, parts: UpdateParts): Statement<'up
   };
 }
 
-/** A put-if-absent that returns the existing row if there is one. */
-export function createStatement(verb: string, table: string, item: RowKey & Record<string, unknown>): Statement<'put'> {
-  const guard = 'attribute_not_exists(#pk)';
+const IS_ABSENT = 'attribute_not_exists(#pk)';
+
+/** A put-if-absent that returns the existing row if there is one. @param over another guard, of a row that may be written over */
+export function createStatement(
+  verb: string,
+  table: string,
+  item: RowKey & Record<string, unknown>,
+  { guard = IS_ABSENT, values }: { readonly guard?: string; readonly values?: Values } = {},
+): Statement<'put'> {
   return {
     verb,
     kind: 'put',
@@ -64,6 +70,7 @@ export function createStatement(verb: string, table: string, item: RowKey & Reco
       Item: item,
       ConditionExpression: guard,
       ExpressionAttributeNames: namesIn(guard),
+      ...(values === undefined ? {} : { ExpressionAttributeValues: { ...values } }),
       ReturnConsumedCapacity: 'TOTAL',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },

@@ -9,9 +9,10 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { fateOfPut } from '../task/created-by.ts';
 import type { TakenTask } from '../task/dedup.ts';
 import { isSameWork } from '../task/dedup.ts';
-import type { NewTask } from '../task/task-store.ts';
+import type { CanceledEffects, NewTask, UserWrite } from '../task/task-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
+import { refusalOf } from '../task/user-writes.ts';
 
 export interface Enqueued {
   /** As given, or generated. */
@@ -29,6 +30,12 @@ export interface Enqueued {
 export interface AddingStore<Taken extends TakenTask = TakenTask> {
   /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<Begun<Taken>, Taken>>;
+  /** The same in one transaction with writes of its caller. Canceled: one was refused, and no copy of the call is applied later. */
+  enqueueWith(
+    task: NewTask,
+    writes: readonly UserWrite[],
+    write: Stamp,
+  ): Promise<Outcome<Begun<Taken>, Taken> | CanceledEffects>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<Taken | undefined>;
 }
@@ -46,13 +53,18 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
   }
 
   /**
+   * @param writes of the caller, in the same transaction
+   * @throws CommitRefusedError when a condition of one of the writes was false
    * @throws MismatchError when the id exists with other work
    * @throws StoreUnavailableError when the response was lost, and other work has begun under the id since
    */
-  async add(task: NewTask): Promise<Enqueued> {
+  async add(task: NewTask, writes: readonly UserWrite[] = []): Promise<Enqueued> {
     const { id, queue } = task;
     const stamp = stampOf(this.#runtime);
-    const outcome = await this.#store.enqueue(task, stamp);
+    const outcome = await (writes.length === 0
+      ? this.#store.enqueue(task, stamp)
+      : this.#store.enqueueWith(task, writes, stamp));
+    if (outcome.kind === 'canceled') throw refusalOf(`the enqueue of ${describeTask(task)}`, outcome.reasons);
     const created = { id, queue, created: true, replaced: false, follows: false };
     if (outcome.kind === 'applied') return created;
     const taken = outcome.current ?? (await this.#store.get(task));

@@ -28,7 +28,8 @@ import { validSignal } from '../../core/wait/wait.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
-import { ensureTransactable, ensureUnordered } from '../task/spawning.ts';
+import type { OwnWrites } from '../task/user-writes.ts';
+import { ensureEnqueuedWith, ownWrites } from '../task/user-writes.ts';
 import type { NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
@@ -84,13 +85,23 @@ export class TaskClient {
    * Adds a task unless its id exists. `enqueue(task)` adds a task without input, which gets null.
    * The definition's schema checks the input as the worker will receive it, after the JSON round trip. Nothing is written if it does not
    * fit.
+   * With `writes`, the task and the caller's own writes are applied together, or not at all.
    * @throws MismatchError when the id exists with other input or another name
+   * @throws CommitRefusedError when a condition of one of the `writes` was false: nothing was applied, and no late copy will be
    * @throws ConfigurationError when an option or the input is not usable
    */
-  async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<Enqueued>;
+  async enqueue<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    options?: EnqueueOptions & OwnWrites,
+  ): Promise<Enqueued>;
   async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
   async enqueue(task: TaskReference<unknown>, ...given: InputAndOptions): Promise<Enqueued> {
-    return this.#put(await this.#validated(task, given));
+    const { input, options } = inputAndOptions(given);
+    const { writes, rest } = ownWrites(options);
+    const asked = await newTaskOf(task, input, rest, this.#defaults());
+    ensureEnqueuedWith(asked, writes);
+    return this.#put(asked, writes);
   }
 
   /**
@@ -200,24 +211,6 @@ export class TaskClient {
   }
 
   /**
-   * Returns a task as actions of your own transaction: your writes and the task are applied together, or not at all.
-   * The transaction is refused if the id is taken. Each call generates new ids, so build the transaction once and resend it as often as
-   * needed.
-   */
-  async enqueueWrites<Given>(
-    task: TaskReference<Given>,
-    input: NoInfer<Given>,
-    options: EnqueueOptions = {},
-  ): Promise<{ readonly id: string; readonly queue: string; readonly writes: readonly UserWrite[] }> {
-    const asked = await newTaskOf(task, input, options, this.#defaults());
-    ensureUnordered(asked);
-    ensureTransactable(asked, 'part of a transaction of your own');
-    const { id, queue } = asked;
-    const checked = await this.#writer.checkedIn(this.#spans?.create(asked, this.#runtime.clock.now()) ?? asked);
-    return { id, queue, writes: this.#store.enqueueWrites(checked, stampOf(this.#runtime)) };
-  }
-
-  /**
    * Adds a batch of tasks, and a callback task that runs when all of them have ended.
    * The callback is created first and waits. Its `task.children` shows how the others ended.
    * The batch is created before its children, so calling again with the same id after a failure adds what is missing, and never counts
@@ -262,12 +255,12 @@ export class TaskClient {
   }
 
   /** Writes within a span if tracing is on. The span's context is stored in the row, and later spans of the task are its children. */
-  #put(asked: NewTask): Promise<Enqueued> {
+  #put(asked: NewTask, writes?: readonly UserWrite[]): Promise<Enqueued> {
     const { clock } = this.#runtime;
     const span = this.#spans?.send(asked, clock.now());
     const { traceparent } = span ?? {};
     const task = traceparent === undefined ? asked : { ...asked, traceparent };
-    return sendWithin(span, clock, () => this.#writer.put(task));
+    return sendWithin(span, clock, () => this.#writer.put(task, writes));
   }
 }
 

@@ -5,13 +5,14 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { CommitRefusedError } from '../task/control.ts';
 import { fateOfFollower, fateOfRenewal } from '../task/created-by.ts';
 import type { Dedup } from '../task/dedup.ts';
 import { judgeDuplicate } from '../task/dedup.ts';
 import { isFollowedAnew, isOverridden } from '../task/newest-wins.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
-import type { NewTask, TaskStore } from '../task/task-store.ts';
+import type { NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import type { AddingStore, Enqueued } from './task-adder.ts';
@@ -36,14 +37,14 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
   }
 
   /** Adds a task with its payload. A payload that turns out to be unnecessary is removed again. */
-  async put(asked: NewTask): Promise<Enqueued> {
+  async put(asked: NewTask, writes?: readonly UserWrite[]): Promise<Enqueued> {
     const task = await this.checkedIn(asked);
     try {
-      const enqueued = await this.add(task);
+      const enqueued = await this.add(task, writes);
       if (!enqueued.created && !enqueued.replaced) await this.#discard(task);
       return enqueued;
     } catch (error) {
-      if (error instanceof MismatchError) await this.#discard(task);
+      if (error instanceof MismatchError || error instanceof CommitRefusedError) await this.#discard(task);
       throw error;
     }
   }

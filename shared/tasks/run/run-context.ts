@@ -1,5 +1,5 @@
 /** The context of running task code: the operations of its claim. */
-import { ConfigurationError, shown } from '../../core/errors.ts';
+import { ConfigurationError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
@@ -7,8 +7,6 @@ import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, EachOptions, TaskContext } from '../task/context.ts';
 import { boundLog } from '../task/context.ts';
-import type { WriteRefusal } from '../task/control.ts';
-import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
 import { checkedIn } from '../task/payload.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
@@ -24,9 +22,10 @@ import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, Effect, EffectReason, NewTask, SequencedStamp, UserWrite } from '../task/task-store.ts';
+import type { CommitOutcome, NewTask, SequencedStamp, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
+import { ensureWrites, refusalOf } from '../task/user-writes.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
 interface RunContextPorts extends Omit<ClaimHolder, 'task'> {
@@ -216,64 +215,10 @@ function eitherOr(claim: Claim): ConfigurationError {
   return new ConfigurationError(`${describeTask(claim)}: a task uses each or saveProgress, not both`);
 }
 
-/** The action kinds of `TransactWriteItems`. */
-const ACTIONS: ReadonlySet<string> = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
-
-function ensureWrites(what: string, writes: readonly UserWrite[]): void {
-  if (!Array.isArray(writes))
-    throw new ConfigurationError(`${what} must be a list such as [{ Put: { TableName, Item } }]`);
-  const stranger = writes.findIndex((write: unknown) => !isWrite(write));
-  if (stranger >= 0)
-    throw new ConfigurationError(
-      `${what}: number ${stranger + 1} is not a write: must be an object with one of ${[...ACTIONS].join(', ')}`,
-    );
-}
-
-function isWrite(write: unknown): boolean {
-  if (typeof write !== 'object' || write === null) return false;
-  const given = Object.entries(write).filter(([, action]) => action !== undefined);
-  const [[name, action] = []] = given;
-  return given.length === 1 && ACTIONS.has(String(name)) && typeof action === 'object' && action !== null;
-}
-
 /** The row that counts the children. */
 const BATCH_ACTIONS = 1;
 
 function isApplied(outcome: CommitOutcome, what: string): boolean {
-  if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
-  const { reasons } = outcome;
-  const taken = reasons.flatMap(describeTaken);
-  const refused =
-    taken.length > 0
-      ? `${what} was refused: ${taken.join(', ')}; derive ids from the work (\`\${task.runId}/mail\`), or spawn only what is missing`
-      : `${what} was refused by a write of its own (${reasons.flatMap(describeRefused).join(', ')})`;
-  const ofEffects = reasons
-    .filter(({ effect }) => effect !== undefined)
-    .map(({ effect, code, item }, index) => ({ code, item, ...(effect && placeOf(effect, index)) }));
-  throw new CommitRefusedError(`${refused}; nothing was applied`, ofEffects);
-}
-
-/** Describes a child whose id is taken. */
-function describeTaken({ effect, code, item }: EffectReason): readonly string[] {
-  if (effect === undefined || !('spawn' in effect) || code !== 'ConditionalCheckFailed') return [];
-  const { state } = item ?? {};
-  return [`${describeTask(effect.spawn)} exists already${typeof state === 'string' ? ` (${state})` : ''}`];
-}
-
-/** Describes a write of the user's that was refused, or the row that counts children. */
-function describeRefused({ effect, code }: EffectReason, index: number): readonly string[] {
-  if (code === 'None') return [];
-  const place = effect && placeOf(effect, index);
-  if (place === undefined) return [code];
-  return [`writes[${index}] of table ${place.table}${place.key === undefined ? '' : `, ${shown(place.key)}`}: ${code}`];
-}
-
-/** Writes come before the tasks to spawn. */
-function placeOf(effect: Effect, index: number): Required<Pick<WriteRefusal, 'index' | 'table' | 'key'>> | undefined {
-  if ('spawn' in effect) return undefined;
-  const [action] = Object.values(effect) as readonly {
-    readonly TableName: string;
-    readonly Key?: Record<string, unknown>;
-  }[];
-  return action && { index, table: action.TableName, key: action.Key };
+  if (outcome.kind === 'canceled') throw refusalOf(what, outcome.reasons);
+  return outcome.kind === 'applied';
 }

@@ -64,7 +64,10 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
-/** The store refused one of the user's writes in a `commit`; the commit was not applied, and the task still runs. */
+/**
+ * The store refused one of the caller's own writes in a `commit` or an `enqueue`: nothing was applied, and no late copy will be.
+ * After a `commit`, the task still runs.
+ */
 export class CommitRefusedError extends Error {
   override readonly name = 'CommitRefusedError';
   /** One reason per write, and then one per spawned task, in order: `None` or DynamoDB's code, and the row if the write requested it. */
@@ -76,7 +79,7 @@ export class CommitRefusedError extends Error {
   }
 }
 
-/** Why one of the user's writes in a commit stopped it, or `None`. */
+/** Why one of the user's writes stopped a transaction, or `None`. */
 export interface WriteRefusal {
   readonly code: string;
   /** The position in `writes`, its table, and its key unless it is a `Put`; undefined for a spawned task. */

@@ -69,19 +69,6 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
   );
 }
 
-/**
- * Joining a line is conditional on the line as it was read. If the line has changed, it must be read again.
- * Our own transactions do so, but a user's transaction is built only once.
- */
-export function ensureUnordered({ id, queue, line }: NewTask): void {
-  if (line === undefined) return;
-  throw new ConfigurationError(
-    `${describeTask({ queue, id })} is ordered, and cannot be part of your own transaction: ` +
-      `to join the line of key ${line}, Leasehold reads it again ` +
-      `when another caller was faster, and writes that you send yourself cannot; enqueue it by itself, or spawn it in the commit of a task`,
-  );
-}
-
 function idOf({ queue, id }: { readonly queue: string; readonly id: string }): string {
   return JSON.stringify([queue, id]);
 }

@@ -86,11 +86,18 @@ interface TurnsQuery {
 export type CommitOutcome =
   | ({ readonly kind: 'applied' } & Followed)
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
-  | { readonly kind: 'canceled'; readonly reasons: readonly EffectReason[] };
+  | CanceledEffects;
+
+export interface CanceledEffects {
+  readonly kind: 'canceled';
+  readonly reasons: readonly EffectReason[];
+}
 
 /** The store's reason for one effect of a canceled commit. Without an effect: for the row that counts children. */
 export interface EffectReason extends WriteRefusal {
   readonly effect: Effect | undefined;
+  /** Of an action that is refused each time. */
+  readonly message?: string | undefined;
 }
 
 /** Stamp of a claim's ordered writes. `sequence` grows with each of them, from 1, and a write that arrives late is refused. */
@@ -153,6 +160,15 @@ export interface TaskStore {
 
   /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
+  /**
+   * `enqueue` in one transaction with writes of its caller. Refused: none was applied. Canceled: one of them was refused, and no copy of
+   * the call is applied later.
+   */
+  enqueueWith(
+    task: NewTask,
+    writes: readonly UserWrite[],
+    write: Stamp,
+  ): Promise<Outcome<ReadyTask, TaskRecord> | CanceledEffects>;
 
   /** Gives a waiting task another input, time and priority. Refused when it was written since it was observed. */
   replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
@@ -164,11 +180,6 @@ export interface TaskStore {
   /** Stores new work under the id of an ended task, whose counter continues. Refused if the row was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
-  /**
-   * Returns a task as actions for the caller's transaction, with the same guard as `enqueue`. `TransactWriteItems` applies all actions or
-   * none.
-   */
-  enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
   /** Creates a batch and its callback, before its children: refused if the id of the batch or the callback is taken. */
   createBatch(batch: NewBatch, callback: NewTask | undefined, write: Stamp): Promise<BatchOutcome>;
   /** Strongly consistent. */

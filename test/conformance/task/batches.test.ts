@@ -29,34 +29,6 @@ describeOnOneStore('tasks that belong together', (open) => {
     return outcome.row;
   };
 
-  describe('enqueueWrites', () => {
-    test('puts a task into a transaction of the user’s own', async () => {
-      const { id, writes } = await q.client.enqueueWrites(child, { n: 1 });
-
-      const own = { Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: 'row' } } };
-      await open().driver.attempt(
-        'transactWrite',
-        { TransactItems: [own, ...writes] as never },
-        new AbortController().signal,
-      );
-
-      expect((await q.work({ child })).settled.done).toBe(1);
-    });
-
-    test('stops the transaction when the id is taken', async () => {
-      await q.client.enqueue(child, {}, { id: 'taken' });
-      const { writes } = await q.client.enqueueWrites(child, {}, { id: 'taken' });
-
-      const sending = open().driver.attempt(
-        'transactWrite',
-        { TransactItems: [...writes] as never },
-        new AbortController().signal,
-      );
-
-      await expect(sending).rejects.toMatchObject({ kind: 'transactionCanceled' });
-    });
-  });
-
   describe('spawning in commit', () => {
     test('creates children together with the completion, or not at all', async () => {
       const parent = defineTask({
@@ -74,12 +46,18 @@ describeOnOneStore('tasks that belong together', (open) => {
       await q.client.enqueue(child, {}, { id: 'parent' });
       const running = await claimOne('parent');
       await q.tasks.takeOver(running, 'another', stamp());
-      const writes = q.tasks.enqueueWrites(
-        { queue: q.queue, id: 'orphan', name: 'child', input: null, priority: 'normal', runAt: 0 },
-        stamp(),
-      );
+      const orphan = {
+        queue: q.queue,
+        id: 'orphan',
+        name: 'child',
+        input: null,
+        priority: 'normal',
+        runAt: 0,
+      } as const;
 
-      expect((await q.tasks.commit(claimOf(running), null, writes, numbered())).kind).toBe('refused');
+      const outcome = await q.tasks.commit(claimOf(running), null, [{ spawn: orphan }], numbered());
+
+      expect(outcome.kind).toBe('refused');
       expect(await get('orphan')).toBeUndefined();
     });
 

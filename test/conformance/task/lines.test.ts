@@ -360,10 +360,4 @@ describeOnOneStore('tasks in strict order per key', (open) => {
     await expect(enqueuing).rejects.toThrow(message);
     expect(await get('a')).toBeUndefined();
   });
-
-  test('refuses order inside a transaction of its caller', async () => {
-    const writes = q.client.enqueueWrites('work', {}, { key: 'k', ordered: true });
-
-    await expect(writes).rejects.toThrow('enqueue it by itself');
-  });
 });

@@ -15,6 +15,8 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { isBlind, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 import { payloadOf } from './effects.ts';
+import type { Seating } from './enqueue-with.ts';
+import { enqueueWith } from './enqueue-with.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 
@@ -30,7 +32,11 @@ export interface Planned {
 /** Called again each time another writer was faster. */
 export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
 
-type Join = (task: TaskCreator, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+/** How a task that joins a line is created, on its own and with writes of its caller. */
+interface InLine {
+  readonly join: (task: TaskCreator, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+  readonly seating: Seating;
+}
 
 export interface TaskStoreOptions {
   readonly table: string;
@@ -42,29 +48,41 @@ export interface TaskStoreOptions {
 
 /**
  * @param decode returns what the caller needs of an existing task
- * @param join creates a task that joins a line. Absent: the caller accepts no such task
+ * @param lines absent: the caller accepts no task that joins one
  */
 export function createAddingStore<Row extends TakenTask>(
   sender: Sender,
   { table, shards, onCreated }: TaskStoreOptions,
   decode: (item: DynamoItem) => Row,
-  join?: Join,
+  lines?: InLine,
 ): AddingStore<Row> {
+  const planner = (task: NewTask, stamp: Stamp) => {
+    const planned: { written?: DynamoItem | undefined; seat?: Seat | undefined } = {};
+    const plan = (seat?: Seat) => {
+      const own = enqueueTask(table, task, shards, stamp, seat);
+      Object.assign(planned, { written: own.input.Item, seat });
+      return { own, beside: payloadOf(table, task, stamp) };
+    };
+    const outcome = (result: WriteResult) => {
+      if (result.kind === 'applied' && planned.seat?.isFirst !== false) onCreated?.([task], stamp.now);
+      return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, planned.written);
+    };
+    return { plan, outcome };
+  };
   return {
     async enqueue(task, stamp) {
-      let written: DynamoItem | undefined;
-      let given: Seat | undefined;
-      const plan = (seat?: Seat): Planned => {
-        given = seat;
-        const own = enqueueTask(table, task, shards, stamp, seat);
-        written = own.input.Item;
-        return { own, beside: payloadOf(table, task, stamp) };
-      };
-      const result = await (task.line === undefined || join === undefined
-        ? writeAlone(sender, task, plan(), stamp)
-        : join(task, plan, stamp));
-      if (result.kind === 'applied' && given?.isFirst !== false) onCreated?.([task], stamp.now);
-      return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
+      const { plan, outcome } = planner(task, stamp);
+      return outcome(
+        await (task.line === undefined || lines === undefined
+          ? writeAlone(sender, task, plan(), stamp)
+          : lines.join(task, plan, stamp)),
+      );
+    },
+
+    async enqueueWith(task, writes, stamp) {
+      const { plan, outcome } = planner(task, stamp);
+      const result = await enqueueWith(sender, { table, task, plan, seating: lines?.seating, writes }, stamp);
+      return result.kind === 'canceled' ? result : outcome(result);
     },
 
     get: ({ queue, id }) => new Rows(sender, decode).get(readTask(table, queue, id)),

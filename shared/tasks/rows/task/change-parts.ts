@@ -85,10 +85,10 @@ export function refusalsOf<Kind extends Owner['kind']>(
 /** Returns one reason for each effect. A spawned task can have two rows: the reason is from the row that was refused. */
 export function effectReasons(sent: Sent): readonly EffectReason[] {
   const found = new Map<Effect | undefined, EffectReason>();
-  for (const { owner, code, item } of sent.kind === 'canceled' ? sent.reasons : []) {
+  for (const { owner, code, item, message } of sent.kind === 'canceled' ? sent.reasons : []) {
     if (owner.kind !== 'effect' && owner.kind !== 'batch') continue;
     const effect = owner.kind === 'effect' ? owner.effect : undefined;
-    if ((found.get(effect)?.code ?? 'None') === 'None') found.set(effect, { effect, code, item });
+    if ((found.get(effect)?.code ?? 'None') === 'None') found.set(effect, { effect, code, item, message });
   }
   return [...found.values()];
 }

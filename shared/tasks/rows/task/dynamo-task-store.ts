@@ -203,8 +203,6 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     return { ...result, current: result.item && decodeTask(result.item) };
   };
 
-  readonly enqueueWrites: TaskStore['enqueueWrites'] = (task, stamp) => creationOf(this.#options, task, stamp);
-
   readonly createBatch: TaskStore['createBatch'] = async (batch, callback, stamp) => {
     const own = createBatch(this.table, batch, stamp);
     const beside = callback === undefined ? [] : creationOf(this.#options, callback, stamp);

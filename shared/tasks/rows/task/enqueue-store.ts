@@ -11,13 +11,19 @@ import { keptSeat, TaskCreation } from './task-creation.ts';
 import { decodeTask } from './task-codec.ts';
 import { payloadOf } from './effects.ts';
 import { followTask } from './follower-statements.ts';
+import { Lines, decodeLine } from './lines.ts';
 import { renewTask, replaceTask } from './operator-statements.ts';
 
 export function createEnqueueStore(sender: Sender, options: TaskStoreOptions): EnqueueStore {
   const { table, shards } = options;
   const beginnings = new TaskCreation(sender, table);
+  const lines = new Lines(sender, table);
   return {
-    ...createAddingStore(sender, options, decodeTask, (...beginning) => beginnings.begin(...beginning)),
+    ...createAddingStore(sender, options, decodeTask, {
+      join: (...beginning) => beginnings.begin(...beginning),
+      seating: ({ queue, line: key }, stamp, seen) =>
+        lines.plan({ queue, key, joiners: 1 }, stamp, seen && { line: decodeLine(seen) }),
+    }),
 
     replace: (observed, task, stamp) =>
       beginnings.beginAnew(

@@ -40,7 +40,7 @@
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, bury |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, bury, cancel |
  *
- * Beside it: `operator-statements.ts`, `follower-statements.ts`, `commit-statements.ts`; of durable tasks `journal-statements.ts`.
+ * Beside it: operator-, follower-, commit- and bar-statements; of durable tasks `journal-statements.ts`.
  */
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
@@ -55,6 +55,7 @@ import { batchGetStatement, createStatement, getStatement, updateStatement } fro
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { childrenAttributes, optionAttributes, slotAttribute } from './attributes.ts';
+import { HAS_NO_TASK } from './bar-statements.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveInTime, placeOf } from './place.ts';
 
@@ -76,10 +77,9 @@ export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #director
 export const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
- * Guard: the row is absent.
+ * Guard: there is no task, and no bar against this write, see `bar-statements.ts`.
  * Effect: ready, due at runAt; the callback of a batch is never due.
- *   The counter starts at the clock, so a recreated row starts above every token that it ever gave out,
- *   because one item can take at most a thousand writes a second.
+ *   The counter starts at the clock: above every token that a former row gave out in at most a thousand writes a second.
  * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function enqueueTask(
@@ -91,7 +91,7 @@ export function enqueueTask(
 ): Statement<'put'> {
   const { queue, id, name, priority, links: { batch, notify } = {}, tenant, schedule, children } = task;
   const createdBy = task.hasGeneratedId === true ? undefined : createdByOf(nonce);
-  return createStatement('task.enqueue', table, {
+  const row = {
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
     queue,
@@ -109,14 +109,14 @@ export function enqueueTask(
     ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
     ...(children && childrenAttributes(queue, children)),
-  });
+  };
+  return createStatement('task.enqueue', table, row, { guard: HAS_NO_TASK, values: { ':nonce': nonce } });
 }
 
 /**
  * Guard: ready, due, and not written since it was observed; not expired, if it can expire.
  *   If it is in a line, the caller has seen that its turn has come, and a turn never goes back.
- * Effect: running under `session`; counter + 1, attempts + 1.
- * The index entry stays, so that a claim costs one unit. A started task no longer expires.
+ * Effect: running under `session`; counter + 1, attempts + 1. The index entry stays, so that a claim costs one unit.
  * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
  */
 export function claimTask(

@@ -173,7 +173,7 @@ test('an error that a schema throws reaches the caller of each request as it is'
       tasks.enqueueAll([spawn('work', 1), asked]),
       tasks.enqueueBatch([asked], { id: 'b' }),
       tasks.enqueueBatch([spawn('work', 1)], { id: 'b', then: asked }),
-      tasks.enqueueWrites(odd as never, 1),
+      tasks.enqueue(odd as never, 1, { writes: [{ Delete: { TableName: 't', Key: {} } }] }),
       tasks.enqueueAndWait(odd as never, 1),
       schedules.define('s', odd as never, 1, { cron: '0 * * * *' }),
     ].map((asking: Promise<unknown>) => asking.catch((error: unknown) => error)),

@@ -121,15 +121,3 @@ describe('a task that waits', () => {
     expect(message).toContain('in the line of key k');
   });
 });
-
-describe('a transaction of the user’s own', () => {
-  test.each<[string, EnqueueOptions, string]>([
-    ['order', { key: 'k', ordered: true }, 'to join the line of key k, Leasehold reads it again'],
-    ['a policy for ids that are taken', { id: 'a', onDuplicate: 'replace' }, 'with onDuplicate = replace'],
-  ])('takes no task with %s', async (_what, options, message) => {
-    const writing = kit.tasks.enqueueWrites(work, {}, options);
-
-    await expect(writing).rejects.toThrow(ConfigurationError);
-    await expect(writing).rejects.toThrow(message);
-  });
-});

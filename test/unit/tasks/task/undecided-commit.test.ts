@@ -71,6 +71,31 @@ test('reports an unknown outcome when the bar gets no response', async () => {
   expect(await refusalOn(q)).toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
 });
 
+test('reports an unknown outcome of an enqueue with writes when its bar gets no response', async () => {
+  let isBroken = false;
+  let isLost = false;
+  const q = openMemoryQueue((driver) => ({
+    attempt(kind, input, signal) {
+      const isTask = JSON.stringify(input).includes('task#default#b');
+      if (!isBroken || !isTask || (kind === 'transactWrite' && isLost)) return driver.attempt(kind, input, signal);
+      isLost = true;
+      return Promise.reject(new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' }));
+    },
+  }));
+  let told: unknown;
+  const asks = defineTask({
+    name: 'asks',
+    run: async () => {
+      told = await q.client.enqueue('work', null, { id: 'b', writes: [missing(q)] }).catch((error: unknown) => error);
+    },
+  });
+  await q.client.enqueue('asks', null, { id: 'a' });
+  isBroken = true;
+  await q.work({ asks });
+
+  expect(told).toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
+});
+
 test('counts a copy that arrives before the bar as the commit', async () => {
   let copies: Copies | undefined;
   const q = openMemoryQueue((driver) => (copies = new Copies(driver)));
