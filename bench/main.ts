@@ -20,6 +20,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   fanout: () => import('./fanout.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
+  listing: () => import('./listing.ts'),
   locks: () => import('./locks.ts'),
   permits: () => import('./permits.ts'),
   queue: () => import('./queue.ts'),

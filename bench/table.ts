@@ -42,12 +42,7 @@ export interface EngineTable extends AsyncDisposable {
 
 export async function openTable(kind: Exclude<EngineKind, 'endpoint'>, table = TABLE): Promise<EngineTable> {
   const engine = await startEngine({ kind, isBare: true });
-  const client = new DynamoDBClient({
-    endpoint: engine.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
-    ...clientSettings,
-  });
+  const client = clientFor(engine.endpoint);
   const close = async (): Promise<void> => {
     client.destroy();
     await engine.stop();
@@ -61,6 +56,16 @@ export async function openTable(kind: Exclude<EngineKind, 'endpoint'>, table = T
   const { driver: wire } = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
   const drivers = { wire, sdk: createSdkDriver(client) };
   return { client, drivers, world: worldOver(wire), [Symbol.asyncDispose]: close };
+}
+
+/** The SDK's client of a local engine. */
+export function clientFor(endpoint: string): DynamoDBClient {
+  return new DynamoDBClient({
+    endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+    ...clientSettings,
+  });
 }
 
 /** Everything in this process, over one driver. */

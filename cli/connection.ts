@@ -3,6 +3,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { probe } from '../local/engine/probe.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
@@ -36,6 +37,8 @@ export interface CliConnection extends Disposable {
   readonly sender: Sender;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
+  /** Read units of this connection so far. */
+  readonly readUnits: () => number;
   /** Ends all requests of this connection. */
   readonly stopSending: () => void;
   /** What tasks get from `leaseholdOf`. */
@@ -71,7 +74,8 @@ export async function connect(
 ): Promise<CliConnection> {
   const { table, endpoint, region, maxClockSkew } = settings;
   if (endpoint !== undefined) await ensureDynamo(endpoint);
-  const dynamo = connectDynamo({ endpoint, region }, runtime, undefined, options);
+  const meter = createMeter();
+  const dynamo = connectDynamo({ endpoint, region }, runtime, meter, options);
   const { openClient, sender, gauge } = dynamo;
   if (dynamo.isSdkNeeded()) await ensureAccess(await openClient());
   const leasehold = new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo);
@@ -89,6 +93,7 @@ export async function connect(
     semaphores,
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
+    readUnits: () => meter.read().readUnits,
     stopSending: () => sender.close(),
     clientOf: ({ queue, shards, payloads }) => ({
       foundation: { sender, gauge, runtime },

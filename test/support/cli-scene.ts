@@ -16,7 +16,13 @@ import { ManualClock } from './manual-clock.ts';
 
 /** @param members the members that the command uses. A call of any other member fails the command */
 export function connectionOf(members: object): CliConnection {
-  return { table: 'leasehold', maxClockSkewMs: 1_000, [Symbol.dispose]: () => undefined, ...members } as never;
+  return {
+    table: 'leasehold',
+    maxClockSkewMs: 1_000,
+    readUnits: () => 0,
+    [Symbol.dispose]: () => undefined,
+    ...members,
+  } as never;
 }
 
 /**
