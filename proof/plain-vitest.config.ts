@@ -1,12 +1,12 @@
 /**
- * Tests without projects and reporter, for tools that run the same files many times: blind bugs and Stryker.
+ * Tests without projects and reporter, for tools that run the same files many times with changed sources.
  * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders and files of tests, where a tool cannot pass them.
- * `KNOWN_BUG` names a seeded or a blind bug to put into the sources, and `DRAWN_MUTANT` describes one.
+ * `LEASEHOLD_CHANGE` is the change in the sources, as JSON.
  * `PLAIN_ENGINE` is the endpoint of an embedded engine that runs already.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { bugOfEnvironment } from './matrix/bug-of-environment.ts';
+import { changedByEnvironment } from './changes/load.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 /** Read sources as text, bundle them, or start processes. */
@@ -21,18 +21,19 @@ const NOT_PLAIN = [
 const tests = process.env.PLAIN_TESTS?.split(',').map((place) =>
   place.endsWith('.ts') ? place : `${place}/**/*.test.ts`,
 );
+const isOfAnyTier = tests?.some((place) => /\.(?:full|long)\.test\.ts$/.test(place)) ?? true;
 const needsEngine = process.argv.some((argument) =>
   /^(?:test\/(?:conformance|functions|cli)|console)\b/.test(argument),
 );
-const withBug = bugOfEnvironment();
+const withChange = changedByEnvironment();
 
 export default defineConfig({
   root: ROOT,
   plugins: [
     {
-      name: 'bug',
+      name: 'change',
       enforce: 'pre',
-      transform: (source, id) => withBug(source, path.relative(ROOT, id.split('?')[0] ?? id)),
+      transform: (source, id) => withChange(source, path.relative(ROOT, id.split('?')[0] ?? id)),
     },
   ],
   test: {
@@ -41,12 +42,12 @@ export default defineConfig({
       'console/test/unit/**/*.test.ts',
       'proof/simulation/**/*.test.ts',
     ],
-    exclude: tests === undefined ? NOT_PLAIN : [...NOT_PLAIN, '**/*.{full,long}.test.ts'],
+    exclude: isOfAnyTier ? NOT_PLAIN : [...NOT_PLAIN, '**/*.{full,long}.test.ts'],
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
     pool: 'forks',
     maxWorkers: 1,
     isolate: false,
-    // A cache on disk would keep the bug of one run for the next.
+    // A cache on disk would keep the change of one run for the next.
     fsModuleCache: false,
     bail: 1,
     testTimeout: 60_000,

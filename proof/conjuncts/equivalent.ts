@@ -1,5 +1,5 @@
 /** Mutants that cannot be killed, with the reason. */
-import type { Equivalent } from '../mutants/mutation.ts';
+import type { Equivalent } from '../changes/change.ts';
 
 export const EQUIVALENT: readonly Equivalent[] = [
   {

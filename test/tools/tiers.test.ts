@@ -37,7 +37,7 @@ describe('the tiers of tests', () => {
     ['test/unit/lock/line.full.test.ts', 'full'],
     ['test/infra/waker.test.ts', 'first'],
     ['test/cli/run.full.test.ts', 'full'],
-    ['proof/mutants/mutants.long.test.ts', 'long'],
+    ['proof/changes/changes.long.test.ts', 'long'],
     ['test/e2e/start.test.ts', 'full'],
     ['test/a-new-folder/some.test.ts', 'full'],
   ])('%s is of the %s one', (file, tier) => {

@@ -1,0 +1,61 @@
+import type { Mutant } from '../change.ts';
+
+const TASK_STORE = 'shared/tasks/rows/task/dynamo-task-store.ts';
+const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
+const SLOT_MAKER = 'shared/tasks/rows/slot-maker.ts';
+
+/** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
+export const FAMILY_MUTANTS: readonly Mutant[] = [
+  {
+    id: 'M53',
+    what: 'a commit records its end without its result',
+    file: TASK_STORE,
+    from: 'const own = commitTask(this.table, claim, encode(result), stamp);',
+    to: 'const own = commitTask(this.table, claim, undefined, stamp);',
+    killedBy: ['I17'],
+  },
+  {
+    id: 'X21',
+    what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
+    file: LINKED_ROWS,
+    from: 'record === undefined || record.pending === 0',
+    to: 'true',
+    killedBy: ['BATCH', 'L3'],
+  },
+  {
+    id: 'X122',
+    what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
+    file: 'shared/tasks/rows/task/task-endings.ts',
+    from: "abandon: { to: 'cancelled', of: 'deadHolder', how: 'cancelled' }",
+    to: "abandon: { to: 'cancelled', of: 'nobody' }",
+    killedBy: ['KEY'],
+    changes: { operator: true },
+  },
+  {
+    id: 'X111',
+    what: "a late dispatcher's step is not refused",
+    file: 'shared/tasks/rows/schedule-statements.ts',
+    from: '#nonce = :observedNonce',
+    to: '(#nonce = :observedNonce OR #nonce <> :observedNonce)',
+    killedBy: ['SLOT'],
+  },
+  {
+    id: 'X117',
+    what: 'with replace a late dispatcher stops the task of its own slot, which another has made',
+    file: SLOT_MAKER,
+    from: 'let since = schedule.lastAt',
+    to: 'let since: number | undefined = at',
+    also: [{ file: SLOT_MAKER, from: 'slot.at < at', to: '(slot.at <= at)' }],
+    killedBy: ['OVERLAP'],
+    changes: { overlap: 'replace' },
+  },
+  {
+    id: 'X10',
+    what: 'a tick is dispatched however often it is delivered',
+    file: 'shared/tasks/dispatch/dispatcher.ts',
+    from: 'taken.current?.by !== by',
+    to: '(taken.current?.by === by)',
+    killedBy: ['I20'],
+    changes: { doubleTick: 0.6 },
+  },
+];

@@ -1,0 +1,52 @@
+/** Seeded bugs of the choice of the next task: each task still runs once, but too late, or at too high a price. */
+import type { Mutant } from '../change.ts';
+
+const PICKER = 'shared/tasks/picker/task-picker.ts';
+const ENTRIES = 'shared/tasks/picker/partition-entries.ts';
+const PLAN = 'shared/tasks/dispatch/plan.ts';
+
+/** A feed, and many sources to poll. */
+const FED = { users: 0, concurrency: 8, settleMs: 5_000 } as const;
+const BACKLOG = { floodOf: 'nothing', faultyMs: 40_000, settleMs: 10_000, ttlMs: 3_000 } as const;
+
+export const PICKING_MUTANTS: readonly Mutant[] = [
+  {
+    id: 'K1',
+    what: 'each end of a task makes every own source worth a poll',
+    file: PICKER,
+    from: 'task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)',
+    to: 'true',
+    killedBy: ['CREEP'],
+    profile: 'row',
+    changes: { ...FED, stays: true, environments: 2, shards: 24, feedEveryMs: 60, latencyMs: 3, faultyMs: 12_000 },
+  },
+  {
+    id: 'K2',
+    what: 'workers that share a shard have no slices of it',
+    file: PLAN,
+    from: 'sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined',
+    to: 'undefined',
+    killedBy: ['CROWD'],
+    profile: 'backlog',
+    changes: { ...BACKLOG, environments: 12, concurrency: 4, floodTasks: 1_600 },
+  },
+  {
+    id: 'K3',
+    what: 'the oldest entries are not read again while there are others',
+    file: ENTRIES,
+    from: 'this.#options.isOwn() && this.#headAtMonotonicMs <= this.#ports.runtime.clock.monotonic()',
+    to: 'false',
+    killedBy: ['LATE'],
+    profile: 'backlog',
+    changes: { ...BACKLOG, environments: 3, concurrency: 2, floodTasks: 4_000, crashEveryMs: 6_000, latencyMs: 30 },
+  },
+  {
+    id: 'K5',
+    what: 'a key whose latest start is in the future has not stood still before then',
+    file: 'shared/tasks/picker/key-runners.ts',
+    from: 'Math.max(stillMs, this.#clock.now() - view.seen.enteredAt)',
+    to: 'Math.min(stillMs + 1e12, this.#clock.now() - view.seen.enteredAt)',
+    killedBy: ['L10'],
+    profile: 'keys',
+  },
+];
