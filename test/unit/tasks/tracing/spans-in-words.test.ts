@@ -76,7 +76,7 @@ const verbsOf = (spans: TaskSpans, traceparent: string | undefined): readonly (r
   ];
 };
 
-test.each(ATTEMPT_SPANS)('the drafts and ends of every verb: attempts under or beside their row, %s', async (how) => {
+function linesOf(how: (typeof ATTEMPT_SPANS)[number]): readonly string[] {
   const lines: string[] = [];
   const spans = new TaskSpans(telling(lines), how);
   for (const traceparent of [undefined, ROW])
@@ -89,7 +89,19 @@ test.each(ATTEMPT_SPANS)('the drafts and ends of every verb: attempts under or b
     const span = telling(lines).begin(() => ({ name: 'attempt', kind: 'consumer', startAt: 0, attributes: {} }));
     spans.endAttempt(span, { at: 9_000, settlement });
   }
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`./spans-${how}.golden.txt`);
+  return lines;
+}
+
+test('the drafts and ends of every verb', async () => {
+  await expect(`${linesOf('parent').join('\n')}\n`).toMatchFileSnapshot('./spans.golden.txt');
+});
+
+test('an attempt beside its row is a root with a link, and all else is as under it', () => {
+  const under = linesOf('parent').map((line) =>
+    line.replace(/^( {2}begins process q \{)(.*), parent: ('.*') \}$/, '$1 isRoot: true, links: [ $3 ],$2 }'),
+  );
+
+  expect(linesOf('link')).toEqual(under);
 });
 
 test('the end of a request in its span', async () => {
