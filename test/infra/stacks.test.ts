@@ -1,50 +1,33 @@
 /**
- * Whole stacks that need more than properties of one queue: a function supplied by the user, a network, tables of every kind, several stacks.
+ * Whole stacks that need more than properties of one queue: a network, and tables of every kind.
  *
  * After an intended change: `npx vitest run test/infra/stacks.test.ts -u`, and read the difference.
  */
-import { Duration, RemovalPolicy, TimeZone } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
-import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
-import { ENTRY, newApp, newStack, synthesize } from './synthesize.ts';
+import { ENTRY, newStack, synthesize } from './synthesize.ts';
 import { difference, linesOf } from './template-lines.ts';
 
 const linesIn = (stack: Stack): readonly string[] => linesOf(Template.fromStack(stack).toJSON());
 const plain = linesIn(synthesize().stack);
 const changesIn = (stack: Stack): string => difference(plain, linesIn(stack)).join('\n');
 
-function functionIn(stack: Stack, id: string, timeout?: Duration): LambdaFunction {
+function functionIn(stack: Stack, id: string): LambdaFunction {
   return new LambdaFunction(stack, id, {
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',
     code: Code.fromInline('exports.handler = 1'),
-    ...(timeout !== undefined && { timeout }),
   });
 }
-
-test("the user's own function, with a producer, a time zone and tracing", async () => {
-  const stack = newStack();
-  const { queue } = new TaskWorkers(stack, 'Media', {
-    workerFunction: functionIn(stack, 'Own', Duration.minutes(6)),
-    queue: 'media',
-    schedule: ScheduleExpression.cron({ hour: '3', minute: '30', timeZone: TimeZone.EUROPE_BERLIN }),
-    tracing: Tracing.PASS_THROUGH,
-    continuation: true,
-    sessionTtl: Duration.seconds(45),
-  });
-
-  expect(queue).toBe('media');
-  await expect(changesIn(stack)).toMatchFileSnapshot('./stacks/own-function.golden.txt');
-});
 
 test('a worker in a network, beside functions that enqueue', async () => {
   const stack = newStack();
@@ -83,25 +66,6 @@ test('a worker in a network, beside functions that enqueue', async () => {
   await expect(changes.filter((line) => !line.includes('.Mail')).join('\n')).toMatchFileSnapshot(
     './stacks/network.golden.txt',
   );
-});
-
-test('a second stack, whose queue has the table of the first', async () => {
-  const made = (isApart: boolean): readonly [data: Stack, jobs: Stack] => {
-    const app = newApp();
-    const data = newStack(app, isApart ? 'Data' : 'Jobs');
-    const jobs = isApart ? newStack(app, 'Jobs') : data;
-    const table = new CoordinationTable(data, 'Shared', { production: false });
-    new TaskWorkers(jobs, 'Media', { entry: ENTRY, queue: 'media', table, alarms: false });
-    return [data, jobs];
-  };
-  const [, together] = made(false);
-  const [data, jobs] = made(true);
-
-  const text = ['## The stack of the table', ...linesIn(data), '', '## What the queue has otherwise than beside it'];
-  text.push(
-    ...difference(linesIn(together), linesIn(jobs)).filter((line) => !/Permission|Policy|Shared.*Prop/.test(line)),
-  );
-  await expect(text.join('\n')).toMatchFileSnapshot('./stacks/second-stack.golden.txt');
 });
 
 test('tables of every kind, and who may coordinate', async () => {
