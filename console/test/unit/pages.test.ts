@@ -128,7 +128,7 @@ function shown(what: string, ...parts: readonly unknown[]): string {
   const told = parts.map((part) =>
     typeof part === 'string'
       ? part
-      : inspect(part, { depth: 8, compact: 6, breakLength: 120, maxStringLength: 300, maxArrayLength: 300 }),
+      : inspect(part, { depth: 8, compact: 20, breakLength: 240, maxStringLength: 300, maxArrayLength: 300 }),
   );
   return [`# ${what}`, ...told, ''].join('\n');
 }
