@@ -82,7 +82,9 @@ function invocation(functionName: string, body: string) {
     ...defined({ 'x-amzn-trace-id': trace }),
   };
   const sign = (): Promise<Record<string, string>> =>
-    signedHeaders({ ...root, path, headers, body }, { service: 'lambda', region, credentials }, clock.now());
+    Promise.resolve(
+      signedHeaders({ ...root, path, headers, body }, { service: 'lambda', region, credentials }, clock.now()),
+    );
   return { place: { ...root, path }, body, headers: sign };
 }
 

@@ -36,6 +36,8 @@ const DOCUMENTS = [
 ];
 /** `from 'x'` and `import('x')` in declarations. */
 const IMPORT = /(?:^|[\s;}])(?:from|import)\s*\(?(['"])([^'".][^'"]*)\1/g;
+/** The same of our own modules. */
+const LOCAL_IMPORT = /(?:^|[\s;}])(?:from|import)\s*\(?(['"])(\.{1,2}\/[^'"]+)\1/g;
 /** Programs that other processes load by their path. A satellite may be deleted. */
 const PROGRAMS = [
   ...['functions/dispatch', 'functions/work', 'functions/wake', 'infra/source-map'],
@@ -72,6 +74,7 @@ rmSync(DIST, { recursive: true, force: true });
 if (!declares()) process.exit(1);
 for (const file of globSync('**/*.d.ts', { cwd: DIST })) nameCompiledModules(path.join(DIST, file));
 const ours = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest;
+keepReachableDeclarations(Object.values(ours.exports).map(moduleOf));
 const compiled = await bundle([...Object.values(ours.exports).map(moduleOf), ...PROGRAMS]);
 assertNamed(compiled);
 if (existsSync(path.join(ROOT, PAGE))) {
@@ -105,6 +108,19 @@ function nameCompiledModules(file: string): void {
   writeFileSync(file, text.replace(/((?:from |import\()['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'));
 }
 
+/** Removes the declarations that no entry's declarations import, because nobody can import them. */
+function keepReachableDeclarations(entries: readonly string[]): void {
+  const found = new Set(entries.map((entry) => path.join(DIST, `${entry}.d.ts`)));
+  for (const file of found)
+    for (const [, , module = ''] of readFileSync(file, 'utf8').matchAll(LOCAL_IMPORT)) {
+      const other = path.resolve(path.dirname(file), module.replace(/\.js$/, '.d.ts'));
+      // An example in a comment may import what is not there.
+      if (existsSync(other)) found.add(other);
+    }
+  for (const file of globSync('**/*.d.ts', { cwd: DIST }))
+    if (!found.has(path.join(DIST, file))) rmSync(path.join(DIST, file));
+}
+
 /** Writes the compiled entries, their chunks and source maps. Other packages stay imports, and late imports stay late. */
 async function bundle(entries: readonly string[]): Promise<readonly OutputChunk[]> {
   const imported = new Map<string, readonly string[]>();
@@ -132,6 +148,8 @@ async function bundle(entries: readonly string[]): Promise<readonly OutputChunk[
   const { output } = await build.write({
     dir: DIST,
     sourcemap: true,
+    // The repository has their text, and half of the package would be that.
+    sourcemapExcludeSources: true,
     // As if the sources lay in the package.
     sourcemapPathTransform: (source) => source.replace('../', ''),
     comments: false,

@@ -22,6 +22,9 @@ const OLDEST_CONSTRUCTS = '10.0.5';
 /** Beside AWS's client and what it brings. */
 const MOST_PACKAGES = 20;
 const LEASEHOLD = 'node_modules/leasehold';
+/** Most of both: what a user downloads, and what a function that only enqueues loads beside AWS's client. */
+const MOST_PACKED_BYTES = 0.9 * 2 ** 20;
+const MOST_ENQUEUER_BYTES = 310 * 1_024;
 /** The last version before `OLDEST_CDK`. */
 const TOO_OLD_CDK = 'aws-cdk-lib@2.223.0';
 const DURABLE_SDK = '@aws/durable-execution-sdk-js';
@@ -35,6 +38,7 @@ try {
     const [packed] = JSON.parse(run('npm', ['pack', './dist', '--json', '--pack-destination', project], ROOT)) as [
       { readonly filename: string; readonly size: number; readonly entryCount: number },
     ];
+    if (packed.size > MOST_PACKED_BYTES) throw new Error(`the package has ${kilobytes(packed.size)}`);
     return {
       say: `${kilobytes(packed.size)} in ${packed.entryCount} files`,
       value: path.join(project, packed.filename),
@@ -78,6 +82,14 @@ try {
   await stepAsync('the worker of a container', () =>
     tryContainer(project, (task, input, at) => enqueue(task, input, at, '--queue', 'container'), table),
   );
+  step('a function that only enqueues, bundled', () => {
+    const bundle = path.join(project, 'enqueuer-bundle.mjs');
+    const options = ['--bundle', '--minify', '--platform=node', '--format=esm', '--external:@aws-sdk/*'];
+    run(bin('esbuild'), [path.join(project, 'enqueuer.mjs'), ...options, `--outfile=${bundle}`], project);
+    const { size } = statSync(bundle);
+    if (size > MOST_ENQUEUER_BYTES) throw new Error(`it has ${kilobytes(size)}`);
+    return kilobytes(size);
+  });
   step('leasehold/edge, bundled for no platform', () => {
     const bundle = path.join(project, 'edge-bundle.js');
     const entry = path.join(project, 'edge.mjs');

@@ -63,7 +63,7 @@ async function readPage(
   const path = `${url.pathname.replace(/\/$/, '')}${PATH}`;
   const credentials = await client.config.credentials();
   const unsigned = { method: 'GET', host: url.host, path, query, headers: {}, body: '' } as const;
-  const headers = await signedHeaders(unsigned, { service: 'lambda', region, credentials }, clock.now());
+  const headers = signedHeaders(unsigned, { service: 'lambda', region, credentials }, clock.now());
   const time = new AbortController();
   const cancel = clock.after(REQUEST_TIMEOUT_MS, () => {
     time.abort(new Error(`Lambda did not answer within ${REQUEST_TIMEOUT_MS / 1_000} s`));

@@ -22,7 +22,7 @@ export async function query(
   const url = new URL(caller.endpoint ?? `https://${service}.${region}.amazonaws.com`);
   const body = new URLSearchParams({ Version: VERSIONS[service], ...parameters }).toString();
   const request = { host: url.host, path: '/', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body };
-  const { host: _host, ...headers } = await signedHeaders(request, { service, region, credentials }, Date.now());
+  const { host: _host, ...headers } = signedHeaders(request, { service, region, credentials }, Date.now());
   const response = await fetch(url, { method: 'POST', headers, body });
   const xml = await response.text();
   if (response.ok) return xml;

@@ -43,7 +43,7 @@ export class RawDynamo {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': `DynamoDB_20120810.${operation}`,
     };
-    const headers = await signedHeaders(
+    const headers = signedHeaders(
       { ...place, headers: named, body },
       { service: 'dynamodb', region, credentials },
       at,

@@ -1,81 +1,33 @@
-/** Signs with AWS's own Signature Version 4: the headers that a request needs, and no others. */
+/** Signs with Node's crypto, which takes no turn of the event loop. */
 import { createHmac, createSecretKey, hash } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import type { SignatureV4 } from '@smithy/signature-v4';
-import type { Credentials } from './credentials.ts';
+import type { Scope, Unsigned } from './signing.ts';
+import { signingOf } from './signing.ts';
 
-interface Unsigned {
-  /** Default: POST. */
-  readonly method?: 'GET' | 'POST';
-  readonly host: string;
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+/** Keys of a day, a region and a service: HMAC takes five times as long with bytes as with a key object. */
+const KEYS = new Map<string, KeyObject>();
+const MAX_KEYS = 4;
+
+/** Returns the headers to send, `host` included. @param now epoch milliseconds */
+export function signedHeaders(request: Unsigned, scope: Scope, now: number): Record<string, string> {
+  const signing = signingOf(request, scope, now);
+  const text = signing.text(sha256(signing.canonical(sha256(request.body))));
+  const key = keyFor(scope.credentials.secretAccessKey, signing.scope);
+  return signing.signed(createHmac('sha256', key).update(text).digest('hex'));
 }
 
-/** The service as AWS names it, such as `dynamodb`. */
-interface Scope {
-  readonly service: string;
-  readonly region: string;
-  readonly credentials: Credentials;
+function keyFor(secret: string, scope: string): KeyObject {
+  const name = `${scope} ${secret}`;
+  const known = KEYS.get(name);
+  if (known !== undefined) return known;
+  let bytes: Buffer = Buffer.from(`AWS4${secret}`);
+  for (const part of scope.split('/')) bytes = createHmac('sha256', bytes).update(part).digest();
+  const key = createSecretKey(bytes);
+  if (KEYS.size >= MAX_KEYS) KEYS.clear();
+  KEYS.set(name, key);
+  return key;
 }
 
-let signer: Promise<{ readonly SignatureV4: typeof SignatureV4 }> | undefined;
-
-/** Loads the signer's ten files, once. Programs that pass their own client, or only define tasks, do not need them. */
-export function loadSigner(): Promise<{ readonly SignatureV4: typeof SignatureV4 }> {
-  signer ??= import('@smithy/signature-v4');
-  return signer;
-}
-
-/** Returns the headers to send, `host` included. The signer caches the day's key. @param now epoch milliseconds */
-export async function signedHeaders(
-  { method = 'POST', host, path, query = {}, headers, body }: Unsigned,
-  { service, region, credentials }: Scope,
-  now: number,
-): Promise<Record<string, string>> {
-  const { SignatureV4: Signer } = await loadSigner();
-  const signature = new Signer({ service, region, credentials, sha256: Sha256, applyChecksum: false });
-  const target = { method, protocol: 'https:', hostname: host, path, query };
-  const request = { ...target, headers: { host, ...headers }, body };
-  return (await signature.sign(request, { signingDate: new Date(now) })).headers;
-}
-
-/** The signer caches the bytes of a day's key, but HMAC takes five times as long with bytes as with a key object. */
-const KEYS = new WeakMap<object, KeyObject>();
-
-/** With each request, the signer computes the HMAC of the same credentials to look up the day's key. */
-let identity: { readonly secret: string; readonly data: Uint8Array; readonly digest: Uint8Array } | undefined;
-
-function identityOf(secret: string, data: Uint8Array): Uint8Array {
-  if (identity?.secret !== secret || Buffer.compare(identity.data, data) !== 0)
-    identity = { secret, data, digest: createHmac('sha256', secret).update(data).digest() };
-  return identity.digest;
-}
-
-/** SHA-256 and its HMAC from Node's crypto, with the interface that the signer expects: each takes one piece of data. */
-class Sha256 {
-  readonly #key: string | KeyObject | undefined;
-  #data: Uint8Array = new Uint8Array();
-
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#key = typeof secret === 'object' ? (KEYS.get(secret) ?? createSecretKey(secret as Uint8Array)) : secret;
-    if (typeof secret === 'object') KEYS.set(secret, this.#key as KeyObject);
-  }
-
-  update(data: Uint8Array): void {
-    this.#data = data;
-  }
-
-  digest(): Promise<Uint8Array> {
-    const [key, data] = [this.#key, this.#data];
-    if (key === undefined) return Promise.resolve(hash('sha256', data, 'buffer'));
-    if (typeof key === 'string') return Promise.resolve(identityOf(key, data));
-    return Promise.resolve(createHmac('sha256', key).update(data).digest());
-  }
-
-  reset(): void {
-    this.#data = new Uint8Array();
-  }
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
 }

@@ -1,11 +1,6 @@
-/**
- * Signature Version 4 with WebCrypto, which every edge runtime and browser has, for the one form of request that we send.
- *
- * AWS's own signer would add 7 KB to an isolate's bundle, and take twice the time.
- * A test compares the results of both, byte for byte. The key of a day is cached.
- */
-import { defined } from '../../core/defined.ts';
+/** Signs with WebCrypto, which every edge runtime and browser has, the one form of request that the edge sends. */
 import type { Credentials } from './credentials.ts';
+import { signingOf } from './signing.ts';
 
 /** A request of the edge's driver. */
 export interface WireRequest {
@@ -29,49 +24,15 @@ const MAX_KEYS = 4;
 /** Returns the headers to send. `host` is among them for the signature, and `fetch` sets it by itself. @param now epoch milliseconds */
 export async function signForWeb(
   { host, path, target, body }: WireRequest,
-  { accessKeyId, secretAccessKey, sessionToken }: Credentials,
+  credentials: Credentials,
   region: string,
   now: number,
 ): Promise<Record<string, string>> {
-  const longDate = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
-  const scope = `${longDate.slice(0, 8)}/${region}/dynamodb/aws4_request`;
-  // Sorted by name, as required for signing.
-  const headers: Record<string, string> = {
-    'content-type': 'application/x-amz-json-1.0',
-    host,
-    'x-amz-date': longDate,
-    ...defined({ 'x-amz-security-token': sessionToken }),
-    'x-amz-target': target,
-  };
-  const names = Object.keys(headers).join(';');
-  const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
-  const [key, bodyHash] = await Promise.all([keyFor(secretAccessKey, scope), sha256Hex(body)]);
-  const canonical = `POST\n${canonicalPath(path)}\n\n${lines.join('')}\n${names}\n${bodyHash}`;
-  const text = `AWS4-HMAC-SHA256\n${longDate}\n${scope}\n${await sha256Hex(canonical)}`;
-  const signature = hexOf(await crypto.subtle.sign('HMAC', key, bytesOf(text)));
-  headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
-  return headers;
-}
-
-/**
- * DynamoDB's path is `/`. An endpoint behind a proxy may have a longer path, which is signed without its dot segments and escaped once
- * more.
- */
-function canonicalPath(path: string): string {
-  if (path === '/' || path === '') return '/';
-  const segments: string[] = [];
-  for (const segment of path.split('/'))
-    if (segment === '..') segments.pop();
-    else if (segment !== '' && segment !== '.') segments.push(segment);
-  const end = segments.length > 0 && path.endsWith('/') ? '/' : '';
-  return uriEscaped(`${path.startsWith('/') ? '/' : ''}${segments.join('/')}${end}`).replaceAll('%2F', '/');
-}
-
-function uriEscaped(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': target };
+  const signing = signingOf({ host, path, headers, body }, { service: 'dynamodb', region, credentials }, now);
+  const [key, bodyHash] = await Promise.all([keyFor(credentials.secretAccessKey, signing.scope), sha256Hex(body)]);
+  const text = signing.text(await sha256Hex(signing.canonical(bodyHash)));
+  return signing.signed(hexOf(await crypto.subtle.sign('HMAC', key, bytesOf(text))));
 }
 
 async function keyFor(secret: string, scope: string): Promise<WebKey> {

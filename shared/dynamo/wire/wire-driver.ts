@@ -16,7 +16,7 @@ import type { Destination, Target } from './destination.ts';
 import { traceHeader } from './aws-environment.ts';
 import { HttpLine } from './http.ts';
 import { TARGETS, bodyOf, firstTable } from './request-body.ts';
-import { loadSigner, signedHeaders } from './signature.ts';
+import { signedHeaders } from './signature.ts';
 
 interface WireDriverPorts {
   readonly runtime: Pick<Runtime, 'clock' | 'ids'>;
@@ -52,8 +52,6 @@ class Wire implements WireDriver {
 
   constructor(ports: WireDriverPorts) {
     this.#ports = ports;
-    // Started here, because a function has a whole core during its start. The first request reports a failure.
-    loadSigner().catch(ignored);
   }
 
   async attempt<K extends DynamoKind>(
@@ -73,7 +71,7 @@ class Wire implements WireDriver {
       body,
       headers: () => {
         [sentAt, sentMonotonic] = [clock.now(), clock.monotonic()];
-        return this.#headersFor(TARGETS[kind], target, body, sentAt);
+        return Promise.resolve(this.#headersFor(TARGETS[kind], target, body, sentAt));
       },
     };
     const answer = await this.#line.exchange(exchange, signal);
@@ -121,9 +119,7 @@ class Wire implements WireDriver {
     return this.#finding;
   }
 
-  /** Also waits for the signer, because a request's time, which shows the clock difference, is read before it is signed. */
   async #find(): Promise<Destination> {
-    await loadSigner();
     return await this.#ports.findDestination();
   }
 
@@ -136,7 +132,7 @@ class Wire implements WireDriver {
     });
   }
 
-  #headersFor(target: string, to: Target, body: string, now: number): Promise<Record<string, string>> {
+  #headersFor(target: string, to: Target, body: string, now: number): Record<string, string> {
     const trace = traceHeader();
     const headers = {
       'content-type': 'application/x-amz-json-1.0',
@@ -145,8 +141,4 @@ class Wire implements WireDriver {
     };
     return signedHeaders({ ...to.place, headers, body }, { service: 'dynamodb', ...to }, now + this.#offsetMs);
   }
-}
-
-function ignored(): void {
-  // The code that waits for the same promise receives the error.
 }

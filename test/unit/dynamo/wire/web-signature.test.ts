@@ -1,11 +1,11 @@
-/**
- * The edge signs with WebCrypto, and no emulator checks signatures: they are held to AWS's own signer, byte for byte.
- * With it the default driver signs.
- */
+/** No emulator checks signatures: those of Node and of the edge are compared with AWS's own signer, byte for byte. */
+import { createHash, createHmac } from 'node:crypto';
+import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { Credentials } from '../../../../shared/dynamo/wire/credentials.ts';
 import { signedHeaders } from '../../../../shared/dynamo/wire/signature.ts';
+import type { Scope, Unsigned } from '../../../../shared/dynamo/wire/signing.ts';
 import type { WireRequest } from '../../../../shared/dynamo/wire/web-signature.ts';
 import { signForWeb } from '../../../../shared/dynamo/wire/web-signature.ts';
 
@@ -31,16 +31,68 @@ const anyCase = fc.record({
   now: fc.integer({ min: 946_684_800_000, max: 4_102_444_800_000 }),
 });
 
+/** With the interface that AWS's signer expects. */
+class Sha256 {
+  readonly #hash;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Uint8Array);
+  }
+
+  update(data: Uint8Array): void {
+    this.#hash.update(data);
+  }
+
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.#hash.digest());
+  }
+
+  reset(): void {
+    throw new Error('each digest has its own');
+  }
+}
+
+async function signedByAws(
+  { method = 'POST', host, path, query = {}, headers, body }: Unsigned,
+  scope: Scope,
+  now: number,
+): Promise<Record<string, string>> {
+  const signer = new SignatureV4({ ...scope, sha256: Sha256, applyChecksum: false });
+  const request = { method, protocol: 'https:', hostname: host, path, query, headers: { host, ...headers }, body };
+  return (await signer.sign(request, { signingDate: new Date(now) })).headers;
+}
+
+const anyUnsigned = fc.record({
+  method: fc.constantFrom('GET', 'POST'),
+  query: fc.dictionary(fc.constantFrom('Marker', 'MaxItems', 'a b', 'é', "it's"), fc.string({ maxLength: 10 })),
+  headers: fc.dictionary(
+    fc.constantFrom('content-type', 'x-amz-target', 'x-amzn-trace-id', 'x-amz-invocation-type'),
+    fc.constantFrom('application/octet-stream', ' two  spaces ', 'Root=1-2-3'),
+  ),
+  service: fc.constantFrom('dynamodb', 'lambda', 'sts'),
+});
+
+test("signedHeaders signs as AWS's signer does, for 300 random requests", async () => {
+  for (const [{ request, credentials, region, now }, { service, ...unsigned }] of fc.sample(
+    fc.tuple(anyCase, anyUnsigned),
+    { seed: 20_261_128, numRuns: 300 },
+  )) {
+    const whole: Unsigned = { host: request.host, path: request.path, body: request.body, ...unsigned };
+    const scope = { service, region, credentials };
+
+    expect({ whole, headers: signedHeaders(whole, scope, now) }).toEqual({
+      whole,
+      headers: await signedByAws(whole, scope, now),
+    });
+  }
+});
+
 test("signForWeb signs as AWS's signer does, for 300 random requests", async () => {
   for (const { request, credentials, region, now } of fc.sample(anyCase, { seed: 20_261_125, numRuns: 300 })) {
     const { host, path, target, body } = request;
     const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': target };
 
-    const theirs = await signedHeaders(
-      { host, path, headers, body },
-      { service: 'dynamodb', region, credentials },
-      now,
-    );
+    const theirs = await signedByAws({ host, path, headers, body }, { service: 'dynamodb', region, credentials }, now);
 
     expect({ request, headers: await signForWeb(request, credentials, region, now) }).toEqual({
       request,
