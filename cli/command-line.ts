@@ -92,8 +92,8 @@ async function performAction(context: Context, action: () => Promise<ExitCode> |
   try {
     return (await action()) ?? EXIT.done;
   } catch (error) {
-    const { message, exitCode, stack } = failureOf(error, context.settings.table);
-    context.output.error(message, exitCode);
+    const { message, exitCode, stack, issues } = failureOf(error, context.settings.table);
+    context.output.error(message, exitCode, { issues });
     if (stack !== undefined) context.output.note(printableLines(stack));
     return exitCode;
   }

@@ -10,6 +10,7 @@ import {
   StoreUnavailableError,
   messageOf,
 } from '../shared/core/errors.ts';
+import type { StandardIssue } from '../shared/core/validate/standard-schema.ts';
 import { InvalidInputError } from '../shared/tasks/task/control.ts';
 import { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
 import type { TaskKey } from '../shared/tasks/task/task.ts';
@@ -72,16 +73,29 @@ export function taskNotFound(key: TaskKey): CommandError {
 interface Failure {
   readonly exitCode: ExitCode;
   readonly message: string;
+  /** What the schema of a task refuses in an input. */
+  readonly issues?: readonly Issue[];
   /** An unexpected error: a bug report needs more than its message. */
   readonly stack?: string;
+}
+
+interface Issue {
+  readonly message: string;
+  readonly path: readonly (string | number)[];
+}
+
+/** Without what else a schema adds, which may be no JSON. */
+function issueOf({ message, path = [] }: StandardIssue): Issue {
+  const keys = path.map((part) => (typeof part === 'object' ? part.key : part));
+  return { message, path: keys.map((key) => (typeof key === 'symbol' ? String(key) : key)) };
 }
 
 /** The exit code and message for anything thrown. */
 export function failureOf(thrown: unknown, table: string): Failure {
   const message = messageOf(thrown);
   // It names the missing table, which may be the user's own.
-  if (thrown instanceof ConfigurationError || thrown instanceof InvalidInputError)
-    return { exitCode: EXIT.usage, message };
+  if (thrown instanceof InvalidInputError) return { exitCode: EXIT.usage, message, issues: thrown.issues.map(issueOf) };
+  if (thrown instanceof ConfigurationError) return { exitCode: EXIT.usage, message };
   if (isMissingTable(thrown)) return { exitCode: EXIT.usage, message: `${missingTable(table)} with --table` };
   if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };
   if (thrown instanceof StoreUnavailableError) return { exitCode: EXIT.unavailable, message };

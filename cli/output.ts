@@ -51,8 +51,9 @@ export class Output {
     return styleText(style, text, { stream: this.out });
   }
 
-  error(message: string, exitCode: number): void {
-    if (this.isJson) this.err.write(`${printable(JSON.stringify({ error: message, exitCode }))}\n`);
+  /** @param more for programs only */
+  error(message: string, exitCode: number, more: object = {}): void {
+    if (this.isJson) this.err.write(`${printable(JSON.stringify({ error: message, exitCode, ...more }))}\n`);
     else this.err.write(`${styleText('red', 'error:', { stream: this.err })} ${printable(message)}\n`);
   }
 }

@@ -204,9 +204,18 @@ function taskText(
       'result',
       task.state === 'done' && task.result !== undefined ? shortened(JSON.stringify(task.result), 400) : undefined,
     ],
+    ['spawned', spawnedText(task)],
   ]);
   const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, now)];
   return parts.filter((part) => part !== undefined).join('\n\n');
+}
+
+function spawnedText(task: TaskRecord): string | undefined {
+  if (task.state !== 'done' || task.spawned === undefined) return undefined;
+  const { count, first } = task.spawned;
+  const names = first.map(({ queue, id }) => (queue === task.queue ? id : `${id} of queue ${queue}`));
+  const more = count > first.length ? `, and ${count - first.length} more` : '';
+  return printable(`${plural(count, 'task')}: ${names.join(', ')}${more}`);
 }
 
 /** The follower, which starts when the running attempt has ended. */

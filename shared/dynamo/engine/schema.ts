@@ -106,6 +106,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     'progress',
     'sequence',
     'result',
+    'spawned',
     'lastError',
     'finishedAt',
     'cancellation',

@@ -218,6 +218,8 @@ export interface DoneTask extends TaskFacts {
   readonly session: string;
   readonly finishedAt: number;
   readonly result: Json | undefined;
+  /** What its commit has spawned: how many tasks, and the first ten. */
+  readonly spawned?: { readonly count: number; readonly first: readonly TaskKey[] } | undefined;
 }
 
 export interface DeadTask extends TaskFacts {

@@ -3,7 +3,7 @@ import { defined } from '../../../core/defined.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
-import type { SlotOfTask, TaskPolicy, TaskRecord } from '../../task/task.ts';
+import type { SlotOfTask, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 import { groupPlace } from './index-places.ts';
 
@@ -50,6 +50,14 @@ export function andForget(journal: TaskRecord['journal']): string {
 export function childrenAttributes(queue: string, batch: BatchKey): Attribute {
   return batch.queue === queue ? { children: batch.id } : { children: batch.id, childrenQueue: batch.queue };
 }
+
+/** The first of the tasks that a commit has spawned, and how many there are. Those of its own queue without its name. */
+export function spawnedAttribute(own: string, children: readonly TaskKey[]): Attribute {
+  const first = children.slice(0, SPAWNED_SHOWN).map(({ queue, id }) => (queue === own ? { id } : { queue, id }));
+  return { count: children.length, first };
+}
+
+const SPAWNED_SHOWN = 10;
 
 export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribute {
   return defined({ maxAttempts, timeoutMs });

@@ -11,30 +11,37 @@ import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
-import type { Claim } from '../../task/task.ts';
+import type { Claim, TaskKey } from '../../task/task.ts';
+import { spawnedAttribute } from './attributes.ts';
 import { FINISH, HAS_NO_FOLLOWER, IS_MINE, LEAVE_INDEX, finishValues, mineValues } from './task-statements.ts';
 
 /**
  * Guard: mine, and not barred.
- * Effect: done, with its result, in one transaction with its effects.
+ * Effect: done, with its result and the names of what it spawned, in one transaction with its effects.
  * Outcomes: refused = taken over, or ended by an operator; cancelled = a condition of an effect was false.
  */
 export function commitTask(
   table: string,
   claim: Claim,
-  result: StoredText | undefined,
+  { result, children }: { readonly result: StoredText | undefined; readonly children: readonly TaskKey[] },
   stamp: SequencedStamp,
 ): Statement<'update'> {
+  const spawned = children.length === 0 ? undefined : spawnedAttribute(claim.queue, children);
   return updateStatement('task.commit', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
-    effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
+    effect: [
+      FINISH,
+      ...(result === undefined ? [] : [', #result = :result']),
+      ...(spawned === undefined ? [] : [', #spawned = :spawned']),
+      ` ${LEAVE_INDEX}`,
+    ].join(''),
     omitsNewRow: true,
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
-      ...defined({ ':result': result }),
+      ...defined({ ':result': result, ':spawned': spawned }),
       ':sequence': stamp.sequence,
     },
   });

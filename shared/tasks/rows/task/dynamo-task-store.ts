@@ -125,7 +125,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
 
   readonly commit: TaskStore['commit'] = async (claim, result, effects, stamp, limits) => {
     // The nonce is unique per logical commit and the same for all its attempts, as the service's idempotency token requires.
-    const own = commitTask(this.table, claim, encode(result), stamp);
+    const own = commitTask(this.table, claim, { result: encode(result), children: spawnedIn(effects) }, stamp);
     const change = { ...this.#endings.changeOf('complete', claim, own, stamp, { result }), effects };
     const outcome = await this.#endings.linked.commit(change, stamp, limits);
     if (outcome.kind === 'applied') this.#options.onCreated?.(spawnedIn(effects), stamp.now);

@@ -273,7 +273,7 @@ export const pageOfDead = (table: string, queue: string, shard: number, after: u
 const SIT = ', #line = :line, #ticket = :ticket';
 /** Follows `dropped`. */
 const FORGET =
-  ', #session, #claimedAt, #finishedAt, #result, #progress, #lastError, #ttl, ' +
+  ', #session, #claimedAt, #finishedAt, #result, #spawned, #progress, #lastError, #ttl, ' +
   '#batch, #children, #childrenQueue, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
 
 function seatValues(seat: Seat | undefined): UpdateParts['values'] {

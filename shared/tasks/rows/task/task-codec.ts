@@ -7,6 +7,7 @@ import type {
   JournalInRow,
   Notify,
   Cancellation,
+  DoneTask,
   PastAttempt,
   SlotOfTask,
   TaskError,
@@ -103,6 +104,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
         session: row.string('session'),
         finishedAt: row.count('finishedAt'),
         result: row.optional('result', (attribute) => row.json(attribute)),
+        ...(row.has('spawned') && { spawned: decodeSpawned(row, 'spawned', queue) }),
       };
     case 'dead':
       return { ...facts, state, finishedAt: row.count('finishedAt') };
@@ -113,6 +115,15 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     default:
       return assertNever(state, 'task state');
   }
+}
+
+function decodeSpawned(row: ItemReader, attribute: string, own: string): DoneTask['spawned'] {
+  const { count, first } = row.map(attribute);
+  const isKey = (key: unknown): key is { readonly queue?: string; readonly id: string } =>
+    typeof key === 'object' && key !== null && 'id' in key && typeof key.id === 'string';
+  if (typeof count !== 'number' || !Array.isArray(first) || !first.every(isKey))
+    throw row.corrupt(attribute, 'should hold a number of tasks, and the first of them');
+  return { count, first: first.map(({ queue = own, id }) => ({ queue, id })) };
 }
 
 function decodeError(row: ItemReader, attribute: string): TaskError {

@@ -20,7 +20,7 @@
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
  * | progress | S or B, JSON | left for the next attempt | progress |
  * | sequence | N | number of the claim's last saved progress, or of its last refused commit; 0 with each claim | claim, take over, progress, bar |
- * | result | S or B, JSON | | complete, commit |
+ * | result; spawned | S or B, JSON; M: count, first | what a commit spawned: the first ten, and how many | complete, commit; commit |
  * | lastError | M: name, message, at | | retry, discard, bury |
  * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
  * | cancellation | M: at, reason | a request to end without a result, or such an end | see `operator-statements.ts` |

@@ -86,6 +86,22 @@ describe('a commit', () => {
     expect(errors).toEqual([]);
   });
 
+  test('leaves in the row how many it spawned, and the first ten, until its id has other work', async () => {
+    verb = commit([...many(11), spawn(work, {}, { id: 'x', queue: 'other' })].reverse());
+    await enqueueParent({});
+    await kit.runOnce();
+
+    const parentRow = await kit.tasks.get('parent');
+    const first = Array.from({ length: 9 }, (_, n) => ({ queue: 'default', id: `child-${10 - n}` }));
+    expect(parentRow).toMatchObject({ spawned: { count: 12, first: [{ queue: 'other', id: 'x' }, ...first] } });
+
+    verb = commit([]);
+    await enqueueParent({ onDuplicate: 'replace' });
+    await kit.drain();
+    expect(await kit.tasks.get('parent')).toMatchObject({ state: 'done' });
+    expect(await kit.tasks.get('parent')).not.toHaveProperty('spawned');
+  });
+
   test('counts what a line takes: one action', async () => {
     const message = await messageOf(commit(many(99, { key: 'k', ordered: true })));
 
