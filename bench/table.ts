@@ -77,6 +77,12 @@ export function worldOver(driver: DynamoDriver): World {
 interface ServiceOptions {
   readonly conflicts?: boolean;
   readonly partitions?: boolean;
+  /** Of each place. Default: as many as there are requests. */
+  readonly connections?: number;
+  /** Default: `REQUEST_MS`. */
+  readonly requestMs?: number;
+  /** Requests that are lost. Default: none. */
+  readonly isLost?: (input: object) => boolean;
 }
 
 /** DynamoDB answers small requests in a few milliseconds. */
@@ -85,15 +91,15 @@ const SEED = 20_261_121n;
 const EPOCH_MS = Date.UTC(2026, 10, 21);
 
 /**
- * The exact DynamoDB in memory that tests use, behind a network that takes time and loses nothing.
+ * The exact DynamoDB in memory that tests use, behind a network that takes time, and loses nothing unless told to.
  * Time passes when everybody waits, so sixteen workers are as fast as sixteen machines, and the figures are the same on any.
- * @param service what DynamoDB refuses by itself. Default: nothing
+ * @param service what DynamoDB refuses by itself (default: nothing), and the network
  */
 export function simulatedWorld(service: ServiceOptions = {}): World {
-  const { conflicts = false, partitions = false } = service;
+  const { conflicts = false, partitions = false, connections, requestMs = REQUEST_MS, isLost } = service;
   const timeline = new Timeline();
   /** Each way takes between a sixth and five sixths of a request. */
-  const wayMs = (): number => ways.between(REQUEST_MS / 6, (5 * REQUEST_MS) / 6);
+  const wayMs = (): number => ways.between(requestMs / 6, (5 * requestMs) / 6);
   const prng = new Prng(SEED);
   const store = memoryDynamo(TABLE, () => EPOCH_MS + timeline.now);
   const ways = prng.fork('network');
@@ -101,7 +107,12 @@ export function simulatedWorld(service: ServiceOptions = {}): World {
     timeline,
     store,
     limits: new ServiceLimits(timeline, { conflicts, partitions }),
-    fateOf: () => ({ ending: 'answered', requestMs: wayMs(), replyMs: wayMs() }),
+    fateOf: ({ input }) => ({
+      ending: isLost?.(input) === true ? 'requestLost' : 'answered',
+      requestMs: wayMs(),
+      replyMs: wayMs(),
+    }),
+    connections,
   });
   return {
     placeOf(name) {

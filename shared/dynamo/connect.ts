@@ -4,6 +4,7 @@ import { defined } from '../core/defined.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
+import { Connections } from './engine/connections.ts';
 import type { DynamoDriver } from './engine/driver.ts';
 import type { SdkClient } from './wire/sdk.ts';
 import { loadSdk, openClient, validClient } from './wire/sdk.ts';
@@ -16,6 +17,7 @@ import { GatheringSender } from './gathering-sender.ts';
 import type { Destination } from './wire/destination.ts';
 import { certainDestination, sdkDestination } from './wire/destination.ts';
 import { awsEnvironment } from './wire/aws-environment.ts';
+import { MAX_SOCKETS } from './wire/http.ts';
 import { createWireDriver } from './wire/wire-driver.ts';
 
 export interface ConnectionOptions {
@@ -67,7 +69,8 @@ export function connectDynamo(
     }),
   );
   const client = given === undefined ? made.get : () => Promise.resolve(given as DynamoDBClient);
-  const sdk = once(async () => createSdkDriver(await client(), { clock: runtime.clock, onResponse }));
+  const connections = new Connections(MAX_SOCKETS);
+  const sdk = once(async () => createSdkDriver(await client(), { clock: runtime.clock, onResponse, connections }));
   const certain = (): Destination | undefined => certainDestination({ endpoint, region, local }, awsEnvironment);
   const wire = createWireDriver({
     runtime,
@@ -76,7 +79,7 @@ export function connectDynamo(
     findDestination: async () => certain() ?? sdkDestination(await client(), await loadSdk()),
   });
   const isSdk = given !== undefined || clientConfig !== undefined;
-  const driver = isSdk ? { attempt: sdkAttempt(sdk.get) } : wire;
+  const driver = isSdk ? { connections, attempt: sdkAttempt(sdk.get) } : wire;
   const ports = { driver, runtime, observer };
   return {
     openClient: client,

@@ -10,6 +10,7 @@ import { DEFLATABLE, INFLATED_LIMIT_BYTES } from '../../dynamo/engine/stored-jso
 /** @param driver its responses are changed in place, because nobody else uses them yet */
 export function inflatingDriver(driver: DynamoDriver): DynamoDriver {
   return {
+    connections: driver.connections,
     async attempt(...request) {
       try {
         const output = await driver.attempt(...request);

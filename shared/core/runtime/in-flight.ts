@@ -17,29 +17,16 @@ export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise
     });
 }
 
-/** For callers with a time limit: fails an unstarted job if the signal aborts first. */
-interface Patience {
-  readonly signal: AbortSignal;
-  readonly refusal: () => Error;
-}
-
 /** Runs jobs with bounded concurrency, in the given order. A failed job does not stop the others. */
-export function sideBySide(atMost: number): <T>(work: () => Promise<T>, patience?: Patience) => Promise<T> {
+export function sideBySide(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = atMost;
   const waiting = new Set<() => void>();
-  return async (work, patience) => {
-    if (patience?.signal.aborted === true) throw patience.refusal();
+  return async (work) => {
     if (free > 0) free--;
     else {
       const turn = Promise.withResolvers<undefined>();
-      const begin = (): void => turn.resolve(undefined);
-      const giveUp = (): void => {
-        if (waiting.delete(begin)) turn.reject(patience?.refusal());
-      };
-      waiting.add(begin);
-      patience?.signal.addEventListener('abort', giveUp, { once: true });
+      waiting.add(() => turn.resolve(undefined));
       await turn.promise;
-      patience?.signal.removeEventListener('abort', giveUp);
     }
     try {
       return await work();

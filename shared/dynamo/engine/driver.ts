@@ -21,6 +21,7 @@ import type {
   UpdateCommandInput,
   UpdateCommandOutput,
 } from '@aws-sdk/lib-dynamodb';
+import type { Connections } from './connections.ts';
 
 /** The parts of a reply that the protocol needs, without the SDK's metadata. */
 type Reply<Output> = Omit<Output, '$metadata'>;
@@ -39,6 +40,8 @@ export type DynamoKind = keyof DynamoCalls;
 export type DynamoItem = Record<string, unknown>;
 
 export interface DynamoDriver {
+  /** What its requests share. Its caller takes one for each attempt. Absent: as many as there are requests. */
+  readonly connections?: Connections | undefined;
   /** @throws DynamoFault */
   attempt<K extends DynamoKind>(
     kind: K,

@@ -16,6 +16,7 @@ import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Patience } from '../../core/wait/retry-contended.ts';
 import { notifyObserver } from '../../core/runtime/notify-observer.ts';
+import type { Connections } from './connections.ts';
 import type {
   CancellationReason,
   DynamoCalls,
@@ -33,6 +34,8 @@ export interface SendPolicy {
   readonly attemptTimeoutMs: number;
   /** Total time for all attempts of a statement, pauses included, unless the caller sets its own budget. */
   readonly budgetMs: number;
+  /** Total time for which a statement waits for connections, beside the budget unless the caller sets its own. Default: `CONNECTION_MS`. */
+  readonly connectionMs?: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
@@ -41,6 +44,9 @@ const DEFAULT_SEND_POLICY: SendPolicy = {
   budgetMs: 8_000,
   backoff: { baseMs: 25, capMs: 1_000 },
 };
+
+/** As long as contention: a crowd of thousands is through, and one that grows without end is told so. */
+const CONNECTION_MS = 20_000;
 
 /** The row after the write, or the row that refused it. */
 export type WriteResult =
@@ -91,6 +97,7 @@ export class Sender {
   readonly #driver: DynamoDriver;
   readonly #runtime: Runtime;
   readonly #policy: SendPolicy;
+  readonly #connectionMs: number;
   readonly #observer: SendObserver | undefined;
   readonly #underWay = new Set<AbortController>();
   readonly #closed = new AbortController();
@@ -100,6 +107,7 @@ export class Sender {
     this.#runtime = ports.runtime;
     this.#policy = ports.policy ?? DEFAULT_SEND_POLICY;
     this.#observer = ports.observer;
+    this.#connectionMs = this.#policy.connectionMs ?? CONNECTION_MS;
   }
 
   async read<K extends 'get' | 'batchGet' | 'query'>(
@@ -171,14 +179,21 @@ export class Sender {
   ): Promise<Answer<K>> {
     const { clock, random } = this.#runtime;
     const { backoff } = this.#policy;
-    const deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
+    let deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
     let unanswered = 0;
+    let waitedMs = 0;
     let restampedAt: number | undefined;
     let current = statement;
     ensureWanted(statement, limits);
     if (this.#closed.signal.aborted) throw givenUp(statement);
     for (let attempt = 1; ; attempt++) {
-      if (attempt > 1 && statement.restamped !== undefined) {
+      if (this.#driver.connections?.tryTake(statement.goesFirst === true) === false) {
+        const leftMs = limits.budgetMs === undefined ? this.#connectionMs - waitedMs : deadline - clock.monotonic();
+        const forMs = await this.#connection(statement, leftMs, limits, unanswered);
+        waitedMs += forMs;
+        if (limits.budgetMs === undefined) deadline += forMs;
+      }
+      if ((attempt > 1 || waitedMs > 0) && statement.restamped !== undefined) {
         restampedAt = clock.now();
         current = statement.restamped(restampedAt);
       }
@@ -204,6 +219,41 @@ export class Sender {
     }
   }
 
+  /**
+   * Waits until one of the client's connections is free.
+   * @returns for how long
+   * @throws StoreUnavailableError if none is in time
+   */
+  async #connection(
+    statement: Statement,
+    leftMs: number,
+    { signal, ensureBelief }: WriteLimits,
+    unanswered: number,
+  ): Promise<number> {
+    const { clock } = this.#runtime;
+    const { connections } = this.#driver;
+    if (connections === undefined) return 0;
+    const startedAt = clock.monotonic();
+    const wait = new AbortController();
+    const stop = (): void => wait.abort();
+    const cancelTimeout = clock.after(Math.max(1, leftMs), stop);
+    signal?.addEventListener('abort', stop);
+    this.#underWay.add(wait);
+    const isMine = await connections.take(statement.goesFirst === true, wait.signal);
+    cancelTimeout();
+    this.#underWay.delete(wait);
+    signal?.removeEventListener('abort', stop);
+    const waitedMs = clock.monotonic() - startedAt;
+    if (!isMine) throw unconnected(statement, connections, waitedMs, unanswered > 0);
+    try {
+      ensureBelief?.();
+    } catch (error) {
+      connections.giveBack();
+      throw error;
+    }
+    return waitedMs;
+  }
+
   async #attempt<K extends DynamoKind>(
     statement: Statement<K>,
     deadline: number,
@@ -225,6 +275,7 @@ export class Sender {
       this.#observe({ statement, fault: error });
       return { kind: 'fault', fault: error };
     } finally {
+      this.#driver.connections?.giveBack();
       cancelTimeout();
       this.#underWay.delete(attempt);
       signal?.removeEventListener('abort', stop);
@@ -308,6 +359,22 @@ function grantFor(verb: string, { code }: DynamoFault): string {
 function givenUp({ verb, input }: Statement): StoreUnavailableError {
   const message = `${describe(verb, targetOf(input).key)}: its caller had given it up before it was sent; nothing was sent`;
   return new StoreUnavailableError(message, { applied: 'no' });
+}
+
+function unconnected(
+  { verb, kind, input }: Statement,
+  { limit, waiting }: Connections,
+  waitedMs: number,
+  unanswered: boolean,
+): StoreUnavailableError {
+  const known = unanswered
+    ? 'an earlier attempt may have been applied'
+    : `nothing was ${READS.has(kind) ? 'read' : 'sent'}`;
+  return new StoreUnavailableError(
+    `${describe(verb, targetOf(input).key)}: all ${limit} connections were in use for ${Math.round(waitedMs)} ms, and ` +
+      `${waiting} more requests wait for one; ${known}; do less at once, or use more processes`,
+    { applied: unanswered ? 'unknown' : 'no' },
+  );
 }
 
 function unavailable(

@@ -16,6 +16,8 @@ export interface Statement<K extends DynamoKind = DynamoKind> {
   readonly input: DynamoCalls[K]['input'];
   /** Returns the same write as of this wall time. Without it, the times in the write may be as old as its first attempt. */
   readonly restamped?: (now: number) => Statement<K>;
+  /** Whether it does not wait behind others for a connection: renewals, and releases of what others may wait for. */
+  readonly goesFirst?: boolean;
 }
 
 export type Values = Readonly<Record<`:${string}`, unknown>>;
@@ -30,6 +32,8 @@ export interface UpdateParts {
   readonly values: Values;
   /** Whether the writer does not need the resulting row, so the service need not return it. */
   readonly omitsNewRow?: boolean;
+  /** Whether the write goes before others. */
+  readonly goesFirst?: boolean;
   /** Keys of maps in the expressions, as `#CAPITALS`: ids that we create, never a user's text. */
   readonly mapKeys?: Readonly<Record<`#${Uppercase<string>}`, string>>;
 }
@@ -39,6 +43,7 @@ export function updateStatement(verb: string, parts: UpdateParts): Statement<'up
   return {
     verb,
     kind: 'update',
+    ...(parts.goesFirst === true ? { goesFirst: true } : {}),
     input: {
       TableName: parts.table,
       Key: { ...parts.key },

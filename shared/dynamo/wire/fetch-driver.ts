@@ -11,13 +11,12 @@
  *   - It decompresses responses by itself, so that the checksum no longer matches. We request uncompressed responses.
  *   - An isolate serves many requests, which must not wait for each other's work.
  *     So requests share only keys and credentials that are available.
- *   - Isolates have a limit on concurrent connections and on the total number of requests. Further requests wait here, or are refused
- *   before
- *     they are sent.
+ *   - Isolates have a limit on concurrent connections and on the total number of requests. Further requests wait for a connection, or
+ *   are refused before they are sent.
  */
 import { ConfigurationError, errorOf, messageOf } from '../../core/errors.ts';
-import { sideBySide } from '../../core/runtime/in-flight.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import { Connections } from '../engine/connections.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
@@ -49,10 +48,10 @@ export function createFetchDriver(ports: FetchDriverPorts): DynamoDriver {
 }
 
 class FetchDriver implements DynamoDriver {
+  readonly connections: Connections;
   readonly #ports: FetchDriverPorts;
   readonly #url: URL;
   readonly #credentials: KeptCredentials;
-  readonly #sideBySide: ReturnType<typeof sideBySide>;
   #sent = 0;
   /** Added to this machine's clock for signatures only; whether leases may trust the clock is the gauge's business. */
   #offsetMs = 0;
@@ -63,7 +62,7 @@ class FetchDriver implements DynamoDriver {
     this.#url = new URL(ports.endpoint);
     if (!this.#url.pathname.endsWith('/')) this.#url.pathname += '/';
     this.#credentials = new KeptCredentials(ports.credentials, () => clock.now() + this.#offsetMs);
-    this.#sideBySide = sideBySide(ports.maxInFlight);
+    this.connections = new Connections(ports.maxInFlight);
   }
 
   async attempt<K extends DynamoKind>(
@@ -72,11 +71,6 @@ class FetchDriver implements DynamoDriver {
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
     const body = bodyOf(kind, input, this.#ports.runtime.ids);
-    const refusal = (): DynamoFault => unsent('Waiting', 'too many requests were under way');
-    return this.#sideBySide(() => this.#exchange(kind, body, signal), { signal, refusal });
-  }
-
-  async #exchange<K extends DynamoKind>(kind: K, body: string, signal: AbortSignal): Promise<DynamoCalls[K]['output']> {
     const { clock } = this.#ports.runtime;
     const { credentials, headers, sentAt, sentMonotonic } = await this.#signed(TARGETS[kind], body, signal);
     if (signal.aborted) throw unsent('TimeoutError', 'the request was given up before it was sent');

@@ -81,7 +81,7 @@ function lookup(hostname: string, options: LookupOptions, callback: LookupCallba
 }
 
 /** The same number as in the SDK. The service or a proxy would refuse hundreds of connections. */
-const MAX_SOCKETS = 50;
+export const MAX_SOCKETS = 50;
 /** We close idle connections before the other side does, because a request would be lost if the other side closed at the same time. */
 const IDLE_MS = 15_000;
 /** Visible ASCII, spaces and tabs. Node would also send bytes above it, but a signature covers them in another encoding. */

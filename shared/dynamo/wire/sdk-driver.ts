@@ -10,8 +10,10 @@
 import type { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { Connections } from '../engine/connections.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
+import { MAX_SOCKETS } from './http.ts';
 import type { Sdk } from './sdk.ts';
 import { loadSdk } from './sdk.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
@@ -33,7 +35,9 @@ export function createSdkDriver(
   observer: SdkDriverObserver = { clock: systemClock },
 ): DynamoDriver {
   const renewal = new Renewal((options) => client.config.credentials(options));
+  const { connections = new Connections(MAX_SOCKETS) } = observer;
   return {
+    connections,
     async attempt<K extends DynamoKind>(
       kind: K,
       input: DynamoCalls[K]['input'],
@@ -47,6 +51,8 @@ export function createSdkDriver(
       } catch (thrown) {
         error = thrown;
       }
+      const sockets = socketsOf(client);
+      if (sockets !== undefined && sockets !== connections.limit) connections.limit = sockets;
       const { answer, signedWith } = exchange;
       if (answer === undefined) throw exchange.isSent ? brokenOff(error) : neverSent(error);
       try {
@@ -65,9 +71,26 @@ export function createSdkDriver(
   };
 }
 
+/** How many sockets the agent of the client's handler has for one host. Absent: not yet known, without a limit, or another handler. */
+function socketsOf(client: DynamoDBClient): number | undefined {
+  const handler = client.config.requestHandler as HandlerWithAgents;
+  const { httpAgent, httpsAgent } = handler.httpHandlerConfigs?.() ?? {};
+  const least = Math.min(httpAgent?.maxSockets ?? Infinity, httpsAgent?.maxSockets ?? Infinity);
+  return least >= 1 && least < Infinity ? least : undefined;
+}
+
+interface HandlerWithAgents {
+  httpHandlerConfigs?(): {
+    readonly httpAgent?: { readonly maxSockets?: number };
+    readonly httpsAgent?: { readonly maxSockets?: number };
+  };
+}
+
 interface SdkDriverObserver {
   readonly clock: Clock;
   readonly onResponse?: ((timing: ResponseTiming) => void) | undefined;
+  /** The client's. Default: as many as clients have by default. */
+  readonly connections?: Connections | undefined;
 }
 
 /** The outcome of one request, as it came over the network. */

@@ -6,6 +6,7 @@
 import { defined } from '../../core/defined.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import { Connections } from '../engine/connections.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
@@ -14,7 +15,7 @@ import { textOfBody } from './body.ts';
 import { Renewal, reconsidered, unlessAborted } from './credentials.ts';
 import type { Destination, Target } from './destination.ts';
 import { traceHeader } from './aws-environment.ts';
-import { HttpLine } from './http.ts';
+import { HttpLine, MAX_SOCKETS } from './http.ts';
 import { TARGETS, bodyOf, firstTable } from './request-body.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -42,6 +43,7 @@ const THAW_MS = 1_000;
 
 class Wire implements WireDriver {
   readonly #ports: WireDriverPorts;
+  readonly connections = new Connections(MAX_SOCKETS);
   readonly #line = new HttpLine();
   readonly #renewal = new Renewal(async (options) => (this.#destination ?? (await this.#found())).credentials(options));
   #destination: Destination | undefined;

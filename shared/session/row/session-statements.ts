@@ -97,6 +97,7 @@ export function renewSession(table: string, renewal: SessionRenewal): Statement<
   const values = { ':live': 'live', ':lastNonce': renewal.lastNonce, ':one': 1, ':nonce': renewal.nonce };
   if (ttlMs === null)
     return updateStatement('session.renew', {
+      goesFirst: true,
       ...base,
       guard: follows,
       effect: `SET #renewals = #renewals + :one, #nonce = :nonce${forget(renewal)}`,
@@ -105,6 +106,7 @@ export function renewSession(table: string, renewal: SessionRenewal): Statement<
   const expiresAt = renewal.now + ttlMs;
   const ttl = ttlEpochSeconds(expiresAt, RETENTION_DAYS.session);
   return updateStatement('session.renew', {
+    goesFirst: true,
     ...base,
     guard: `${follows} AND ${NOT_EXPIRED}`,
     effect: `SET #expiresAt = :expiresAt, #renewals = #renewals + :one, #nonce = :nonce, #ttl = :ttl${forget(renewal)}`,
@@ -120,6 +122,7 @@ export function renewSession(table: string, renewal: SessionRenewal): Statement<
  */
 export function renewRemoteSession(table: string, renewal: RemoteRenewal): Statement<'update'> {
   return updateStatement('session.renewRemote', {
+    goesFirst: true,
     table,
     key: sessionKey(renewal.id),
     guard: `${IS_LIVE} AND #remote = :remote AND ${NOT_EXPIRED_BEFORE} AND ${NOT_RENEWED_LATER}`,
@@ -172,6 +175,7 @@ export function invalidateSession(table: string, invalidation: Invalidation): St
   const { reason, lockDelayMs } = invalidation;
   const isChosen = lockDelayMs !== undefined;
   const statement = updateStatement('session.invalidate', {
+    goesFirst: true,
     table,
     key: sessionKey(invalidation.id),
     guard: IS_LIVE,

@@ -6,6 +6,7 @@
  * A sender that gives up (its AbortSignal) hears `unanswered` at once, and the request goes on without it:
  * it may be applied minutes later, when its sender has long forgotten it, is frozen, or is dead.
  */
+import { Connections } from '../../../shared/dynamo/engine/connections.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -95,10 +96,19 @@ interface NetworkOptions {
   readonly events?: NetworkEvents;
   /** What the service refuses by itself. Absent: nothing. */
   readonly limits?: ServiceLimits | undefined;
+  /** How many connections a process has. Further requests leave when one is free. Absent: as many as there are requests. */
+  readonly connections?: number | undefined;
+}
+
+/** As a client has them: the sockets themselves, which know no order but of arrival, and what its senders take first. */
+interface Sockets {
+  readonly connections: Connections;
+  readonly sockets: Connections;
 }
 
 export class Network {
   readonly #options: NetworkOptions;
+  readonly #sockets = new WeakMap<SimulatedProcess, Sockets>();
   #sent = 0;
   #forgottenBefore = 0;
 
@@ -113,9 +123,27 @@ export class Network {
 
   /** The driver of one process. */
   driverOf(process: SimulatedProcess): DynamoDriver {
+    const { connections: limit } = this.#options;
+    if (limit === undefined) return { attempt: (kind, input, signal) => this.#attempt(process, kind, input, signal) };
+    const { connections, sockets } = this.#socketsOf(process, limit);
     return {
-      attempt: (kind, input, signal) => this.#attempt(process, kind, input, signal),
+      connections,
+      attempt: async (kind, input, signal) => {
+        if (!(await sockets.take(true, signal)))
+          throw new DynamoFault('unsent', { code: 'AbortError', message: 'there was no connection in time' });
+        try {
+          return await this.#attempt(process, kind, input, signal);
+        } finally {
+          sockets.giveBack();
+        }
+      },
     };
+  }
+
+  #socketsOf(process: SimulatedProcess, limit: number): Sockets {
+    const kept = this.#sockets.get(process) ?? { connections: new Connections(limit), sockets: new Connections(limit) };
+    this.#sockets.set(process, kept);
+    return kept;
   }
 
   #attempt<K extends DynamoKind>(

@@ -183,6 +183,7 @@ export function releaseLock(
   const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;
   const { store, clear } = contentEffect(content);
   return updateStatement('lock.release', {
+    goesFirst: true,
     table,
     key: lockKey(observed.key),
     omitsNewRow: true,

@@ -180,6 +180,7 @@ export function releaseHolder(
   stamp: Stamp,
 ): Statement<'update'> {
   return updateStatement('semaphore.release', {
+    goesFirst: true,
     table,
     key: semaphoreKey(name),
     guard: `(${IS_HELD} OR ${IS_EVICTED}) AND ${NOT_LOWERED}`,

@@ -296,6 +296,7 @@ export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp):
   const count = handBacks === undefined || handBacks === 0 ? '' : ', #handBacks = :handBacks';
   const forget = handBacks === 0 ? ', #handBacks' : '';
   return updateStatement('task.release', {
+    goesFirst: true,
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,

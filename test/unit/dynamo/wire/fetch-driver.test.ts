@@ -169,38 +169,6 @@ describe('the fetch driver alone', () => {
     ]);
   });
 
-  test('never exceeds its concurrency, and reports abandoned queued requests as unsent', async () => {
-    let [underWay, most] = [0, 0];
-    const answers: (() => void)[] = [];
-    const driver = open({
-      maxInFlight: 2,
-      fetch: () => {
-        most = Math.max(most, ++underWay);
-        const answered = Promise.withResolvers<Response>();
-        answers.push(() => {
-          underWay--;
-          answered.resolve(new Response('{}'));
-        });
-        return answered.promise;
-      },
-    });
-    const impatient = new AbortController();
-    const sent = [1, 2, 3, 4].map(() => driver.attempt('put', PUT, never));
-    const waiting = faultOf(driver.attempt('put', PUT, impatient.signal));
-    impatient.abort();
-    expect(await waiting).toMatchObject({ kind: 'unsent', code: 'Waiting' });
-    // Signing takes its own time, so an answer waits until there are two to give.
-    for (const pair of [0, 1]) {
-      await vi.waitFor(() => expect(answers, `pair ${pair} has been sent`).toHaveLength(2), { timeout: 300_000 });
-      for (const say of answers.splice(0)) {
-        say();
-      }
-    }
-    await Promise.all(sent);
-
-    expect(most).toBe(2);
-  });
-
   test('signs for the path of an endpoint behind a proxy', async () => {
     server.behave(answer());
     await open({ endpoint: `${server.endpoint}/behind/a proxy` }).attempt('put', PUT, never);

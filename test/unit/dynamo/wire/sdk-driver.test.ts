@@ -61,6 +61,18 @@ describe('a request that cannot be sent', () => {
   });
 });
 
+test('uses as many connections as its client has sockets', async () => {
+  const requestHandler = { httpAgent: { maxSockets: 7 }, connectionTimeout: 30_000 };
+  const client = new DynamoDBClient({ ...NOWHERE, requestHandler, ...clientSettings });
+  const driver = createSdkDriver(client);
+  expect(driver.connections?.limit).toBe(50);
+
+  const { kind, input } = readSession('leasehold', 'mine');
+  await driver.attempt(kind, input, new AbortController().signal).catch(() => undefined);
+
+  expect(driver.connections?.limit).toBe(7);
+});
+
 describe('a connection that fails at several addresses', () => {
   const failed = (syscall: string): Error =>
     Object.assign(new Error(`${syscall} failed`), { code: 'ETIMEDOUT', syscall });
