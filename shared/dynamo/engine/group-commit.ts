@@ -4,7 +4,7 @@
  *
  *   - They are sent in the order of their calls, at most 100 actions and 3 MB together.
  *   - Each keeps its own guard, nonce and outcome. One that is refused leaves the group with its row, and the others are sent again.
- *   - One that cannot be sent at all fails alone: then each is sent on its own.
+ *   - One that cannot be sent at all, or that a row can never take, fails alone: then each is sent on its own.
  *   - Without a response, all of a group are unknown. One whose row has its own nonce was applied by an earlier attempt.
  */
 import { ConfigurationError } from '../../core/errors.ts';
@@ -15,7 +15,7 @@ import { itemSizeBytes } from './capacity.ts';
 import type { DynamoItem } from './driver.ts';
 import type { Canceled, Sender, WriteResult } from './send.ts';
 import type { Action } from './transaction.ts';
-import { TRANSACTION_ACTIONS_LIMIT, isBlind, rowOf, tokenOf, transactStatement } from './transaction.ts';
+import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactStatement } from './transaction.ts';
 
 export interface Member {
   readonly nonce: string;
@@ -198,6 +198,12 @@ class Batch<One extends Member, Row, Alone> {
     });
     const shared = reasons[at];
     if (this.#group.length === 0) return undefined;
+    const unfit = reasons.find(isUnfit);
+    if (unfit !== undefined && this.#shared.alone !== undefined) return this.#sendEach();
+    if (unfit !== undefined)
+      throw new ConfigurationError(
+        `${this.#shared.what}: a row refuses the change (${unfit.code}: ${unfit.message ?? ''})`,
+      );
     if (shared?.code !== REFUSED) return contended(result, { isBlind: isBlind(result) });
     const then = this.#shared.onRefusal(shared.item);
     if (then === 'alone') return this.#sendEach();

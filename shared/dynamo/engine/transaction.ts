@@ -61,6 +61,19 @@ export function tokenOf({ nonce }: Pick<Stamp, 'nonce'>, others: readonly Action
 
 const TOKEN_CHARACTERS = 36;
 
+const ORDINARY_REASONS = new Set([
+  'None',
+  'ConditionalCheckFailed',
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
+/** Whether an action can never be carried out: the row, or the request, is not such that it could. */
+export function isUnfit({ code }: { readonly code: string }): boolean {
+  return !ORDINARY_REASONS.has(code);
+}
+
 /** Whether no condition was false: another writer held a row, or its partition was throttled. Nothing is known of the rows. */
 export function isBlind({ reasons }: { readonly reasons: readonly { readonly code: string }[] }): boolean {
   return reasons.every(({ code }) => code !== 'ConditionalCheckFailed');

@@ -24,6 +24,7 @@ import type { Part, Sent } from './change-parts.ts';
 import { effectParts, effectReasons, partOf, reasonsOf, refusalsOf, spawnedIn, writesIn } from './change-parts.ts';
 import { creationOf } from './effects.ts';
 import { SharedWrites } from './shared-writes.ts';
+import { ensureFit } from './unfit-rows.ts';
 import type { Seat } from './task-statements.ts';
 import { readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
@@ -310,7 +311,10 @@ export class DependentRows {
     );
     const isStaleAfterConflict = companions.some(({ owner }) => owner.kind === 'line');
     const result = await this.#sender.transact(transaction, stamp.nonce, limits, { isStaleAfterConflict });
-    return result.kind === 'canceled' ? { ...result, reasons: reasonsOf(parts, result.reasons) } : result;
+    if (result.kind !== 'canceled') return result;
+    const ours = [actionOf(own), ...parts.map(({ owner, action }) => (owner.kind === 'effect' ? undefined : action))];
+    await ensureFit({ sender: this.#sender, table: this.#table }, ours, result.reasons);
+    return { ...result, reasons: reasonsOf(parts, result.reasons) };
   }
 
   /**
