@@ -17,9 +17,10 @@ import { createSession, destroySession, listSessions, nodeSessions, renewSession
 import type { TokenRules } from './tokens.ts';
 import { TokenBook } from './tokens.ts';
 import { runTransaction } from './txn.ts';
+import { Waits } from './waits.ts';
 
 /** Options of a gateway. It creates its other parts itself. */
-export interface GatewayOptions extends Omit<Gateway, 'tokens' | 'indexes' | 'polls'> {
+export interface GatewayOptions extends Omit<Gateway, 'tokens' | 'indexes' | 'polls' | 'waits'> {
   /** Absent: no caller is asked for a token. */
   readonly tokens: readonly TokenRules[] | undefined;
 }
@@ -68,7 +69,10 @@ interface Bindings {
   /** The path and query as they were sent. */
   readonly target?: string | undefined;
   /** Node's own, from a server. */
-  readonly incoming?: { readonly url?: string | undefined };
+  readonly incoming?: {
+    readonly url?: string | undefined;
+    readonly socket?: { readonly remoteAddress?: string | undefined };
+  };
 }
 
 interface ConsulApp {
@@ -81,6 +85,7 @@ export function createConsulApp({ tokens, ...given }: GatewayOptions): ConsulApp
     tokens: new TokenBook(tokens),
     indexes: new PrefixIndexes(),
     polls: new Polls(given.runtime),
+    waits: new Waits(given.settings.waits),
   };
   return {
     async fetch(request, { target, incoming } = {}) {
@@ -90,7 +95,7 @@ export function createConsulApp({ tokens, ...given }: GatewayOptions): ConsulApp
         return route.text === ''
           ? new Response(null, { status: route.status })
           : textResponse(route.status, route.text);
-      return serve(gateway, request, route);
+      return serve(gateway, request, { ...route, address: incoming?.socket?.remoteAddress });
     },
   };
 }

@@ -38,18 +38,21 @@ export function blockingOf({ query, gateway }: Exchange): Blocking {
   };
 }
 
-/** Runs a wait that ends with its time. */
+/** Runs a wait that ends with its time. @throws Problem 429 if too many wait already */
 export async function within<T>(
-  { gateway, signal }: Exchange,
+  exchange: Exchange,
   waitMs: number,
   wait: (over: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const { gateway, signal } = exchange;
+  const end = gateway.waits.begin(exchange);
   const late = new AbortController();
   const finished = new AbortController();
   void gateway.runtime.clock.sleep(waitMs, finished.signal).then(() => late.abort());
   try {
     return await wait(AbortSignal.any([late.signal, signal]));
   } finally {
+    end();
     finished.abort();
   }
 }

@@ -21,18 +21,21 @@ export type Endpoint = (exchange: Exchange) => Promise<Answer>;
 export class Exchange {
   readonly gateway: Gateway;
   readonly rights: Rights;
+  /** The client's, where the server knows it. */
+  readonly address: string | undefined;
   readonly method: string;
   readonly query: URLSearchParams;
   /** The rest of the path after the endpoint's own, decoded. */
   readonly rest: string;
   readonly #request: Request;
 
-  constructor(gateway: Gateway, request: Request, { rest, query }: Found) {
+  constructor(gateway: Gateway, request: Request, { rest, query, address }: Found) {
     this.#request = request;
     this.gateway = gateway;
     this.method = request.method;
     this.query = new URLSearchParams(query);
     this.rest = rest;
+    this.address = address;
     this.rights = gateway.tokens.rightsOf(this.#token());
   }
 
@@ -108,7 +111,9 @@ const READ_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Sessions, checks and transactions without their values are small. */
 const JSON_LIMIT_BYTES = 512 * 1024;
 
-type Found = Extract<Route<Readonly<Record<string, Endpoint>>>, { kind: 'found' }>;
+type Found = Extract<Route<Readonly<Record<string, Endpoint>>>, { kind: 'found' }> & {
+  readonly address?: string | undefined;
+};
 
 /** Serves one path by method, and turns whatever is thrown into Consul's answer. */
 export async function serve(gateway: Gateway, request: Request, route: Found): Promise<Response> {

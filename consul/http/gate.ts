@@ -7,7 +7,7 @@
  *
  * With tokens, the tokens decide.
  */
-import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
+import { isLoopbackHost } from '../../shared/dynamo/wire/endpoint.ts';
 
 /** Programs send none of these; `none` is a person who typed an address. */
 const OWN_SITES: readonly (string | null)[] = [null, 'none', 'same-origin'];

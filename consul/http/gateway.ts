@@ -5,6 +5,7 @@ import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { PrefixIndexes } from './prefix-index.ts';
 import type { Polls } from './polls.ts';
 import type { TokenBook } from './tokens.ts';
+import type { WaitLimits, Waits } from './waits.ts';
 
 export interface GatewaySettings {
   /** Name of the agent that this gateway plays: the node of sessions that name none. */
@@ -17,6 +18,7 @@ export interface GatewaySettings {
   readonly maxClockSkewMs: number;
   /** No blocking query waits longer, whatever it asks for. */
   readonly maxWaitMs: number;
+  readonly waits: WaitLimits;
 }
 
 export const DEFAULT_SETTINGS = {
@@ -25,6 +27,7 @@ export const DEFAULT_SETTINGS = {
   minTtlMs: 10_000,
   maxTtlMs: MAX_TTL_MS,
   maxWaitMs: 600_000,
+  waits: { token: 64, address: 64, total: 256 },
 } as const;
 
 export interface Gateway {
@@ -37,6 +40,8 @@ export interface Gateway {
   readonly indexes: PrefixIndexes;
   /** Polls sessions, checks and nodes for blocking queries. */
   readonly polls: Polls;
+  /** Counts the queries that wait. */
+  readonly waits: Waits;
   /** Aborts when the gateway closes: no wait lasts longer. */
   readonly closing: AbortSignal;
   readonly onFailure: ReportFailure;

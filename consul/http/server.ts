@@ -2,7 +2,7 @@
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
-import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
+import { isLoopbackHost } from '../../shared/dynamo/wire/endpoint.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { close, listen } from '../../shared/core/listen.ts';
 import type { GatewayOptions } from './app.ts';

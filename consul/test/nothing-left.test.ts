@@ -5,6 +5,7 @@ import { within } from '../http/blocking.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import { Polls, snapshotOf } from '../http/polls.ts';
+import { Waits } from '../http/waits.ts';
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import type { Remote } from '../remote/remote.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -62,7 +63,8 @@ test.each([
   ['an error', () => Promise.reject(new Error('no answer'))],
 ])('a blocking query that ends with %s leaves no timer', async (_what, wait) => {
   const clock = new CountingClock('2026-11-21T00:00:00Z');
-  const exchange = { gateway: { runtime: { ...systemRuntime, clock } }, signal: new AbortController().signal };
+  const gateway = { runtime: { ...systemRuntime, clock }, waits: new Waits(DEFAULT_SETTINGS.waits) };
+  const exchange = { gateway, signal: new AbortController().signal };
 
   await within(exchange as unknown as Exchange, 600_000, wait).catch(() => undefined);
 
