@@ -76,7 +76,8 @@ export function worldOver(driver: DynamoDriver): World {
 
 interface ServiceOptions {
   readonly conflicts?: boolean;
-  readonly partitions?: boolean;
+  readonly writeUnits?: boolean;
+  readonly readUnits?: boolean;
   /** Of each place. Default: as many as there are requests. */
   readonly connections?: number;
   /** Default: `REQUEST_MS`. */
@@ -96,7 +97,8 @@ const EPOCH_MS = Date.UTC(2026, 10, 21);
  * @param service what DynamoDB refuses by itself (default: nothing), and the network
  */
 export function simulatedWorld(service: ServiceOptions = {}): World {
-  const { conflicts = false, partitions = false, connections, requestMs = REQUEST_MS, isLost } = service;
+  const { conflicts = false, writeUnits = false, readUnits = false } = service;
+  const { connections, requestMs = REQUEST_MS, isLost } = service;
   const timeline = new Timeline();
   /** Each way takes between a sixth and five sixths of a request. */
   const wayMs = (): number => ways.between(requestMs / 6, (5 * requestMs) / 6);
@@ -106,7 +108,7 @@ export function simulatedWorld(service: ServiceOptions = {}): World {
   const network = new Network({
     timeline,
     store,
-    limits: new ServiceLimits(timeline, { conflicts, partitions }),
+    limits: new ServiceLimits(timeline, { conflicts, writeUnits, readUnits }),
     fateOf: ({ input }) => ({
       ending: isLost?.(input) === true ? 'requestLost' : 'answered',
       requestMs: wayMs(),

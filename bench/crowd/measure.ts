@@ -4,13 +4,14 @@ import { Leasehold } from '../../shared/client/leasehold.ts';
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { MAX_SOCKETS } from '../../shared/dynamo/wire/http.ts';
 import { simulatedWorld, TABLE } from '../table.ts';
 import type { Scene } from './scenes.ts';
 
 export interface Crowd {
   readonly callers: number;
   readonly processes: number;
-  /** Whether requests that meet on a row refuse each other, and partitions have their limit. */
+  /** Whether requests that meet on a row refuse each other, and partitions and connections have their limits. */
   readonly isStrict: boolean;
 }
 
@@ -27,13 +28,15 @@ export interface Measured {
 }
 
 export async function measure(scene: Scene, { callers, processes, isStrict }: Crowd): Promise<Measured> {
-  const world = simulatedWorld({ conflicts: isStrict, partitions: isStrict });
+  const limits = { conflicts: isStrict, writeUnits: isStrict, readUnits: isStrict };
+  const world = simulatedWorld({ ...limits, ...(isStrict ? { connections: MAX_SOCKETS } : {}) });
   const meter = createMeter();
   let isCounting = false;
   let requests = 0;
   const members = Array.from({ length: processes }, (_, number) => {
     const { driver: plain, runtime } = world.placeOf(`process-${number}`);
     const driver: DynamoDriver = {
+      connections: plain.connections,
       attempt: (...attempt) => {
         if (isCounting) requests++;
         return plain.attempt(...attempt);

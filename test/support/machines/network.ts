@@ -231,6 +231,7 @@ export class Network {
         case 'replyLost':
         case 'failedAfter': {
           const result = this.#apply(request, false);
+          if (result.fault === undefined) limits?.answered(request.kind, request.input, result.output);
           if (duplicateAfterMs !== undefined) timeline.after(duplicateAfterMs, () => this.#applyAgain(request));
           if (ending === 'replyLost') return;
           if (ending === 'failedAfter') answer(replyMs, 'failed', () => reject(serverError()));
