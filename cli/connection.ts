@@ -4,7 +4,7 @@ import { probe } from '../local/engine/probe.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import { connectDynamo, ensureEndpoint } from '../shared/dynamo/connect.ts';
+import { connectDynamo } from '../shared/dynamo/connect.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
 import type { Sender } from '../shared/dynamo/engine/send.ts';
@@ -72,10 +72,10 @@ export async function connect(
   runtime: Runtime,
   options: ConnectOptions = {},
 ): Promise<CliConnection> {
-  const { table, endpoint, region, maxClockSkew } = settings;
-  if (endpoint !== undefined) await ensureDynamo(endpoint);
+  const { table, endpoint, region, allowHttp, maxClockSkew } = settings;
   const meter = createMeter();
-  const dynamo = connectDynamo({ endpoint, region }, runtime, meter, options);
+  const dynamo = connectDynamo({ endpoint, region, allowHttp }, runtime, meter, options);
+  if (endpoint !== undefined) await ensureDynamo(endpoint);
   const { openClient, sender, gauge } = dynamo;
   if (dynamo.isSdkNeeded()) await ensureAccess(await openClient());
   const leasehold = new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo);
@@ -142,7 +142,6 @@ async function ensureAccess(client: DynamoDBClient): Promise<void> {
 }
 
 async function ensureDynamo(endpoint: string): Promise<void> {
-  ensureEndpoint(endpoint);
   const answer = await probe(endpoint, PROBE_TIMEOUT_MS);
   if (answer.kind === 'silent')
     throw new StoreUnavailableError(`endpoint ${endpoint} did not answer (${answer.cause}): is it running?`, {

@@ -56,6 +56,7 @@ export async function createProgram(
       new Option('--table <name>', 'the table').env(ENVIRONMENT.table).default(DEFAULT_TABLE).argParser(tableName),
     )
     .addOption(new Option('--endpoint <url>', 'DynamoDB endpoint, for a local engine').env(ENVIRONMENT.endpoint))
+    .option('--allow-http', 'an http: endpoint may be on another machine; it is readable on the way')
     .option('--region <name>', "the table's region (default: as for every AWS tool)", regionName)
     .addOption(
       new Option('--max-clock-skew <span>', 'bound on the difference between any two clocks, as deployed')
@@ -83,7 +84,7 @@ function printVersion({ output }: Context): Promise<void> {
 }
 
 const GLOBAL_OPTIONS = `
-Also: --table --endpoint --region --max-clock-skew --json (leasehold --help)`;
+Also: --table --endpoint --allow-http --region --max-clock-skew --json (leasehold --help)`;
 
 const HELP = `
 ${EXIT_CODE_HELP}

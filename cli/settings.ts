@@ -2,6 +2,7 @@
 export interface GlobalOptions {
   readonly table: string;
   readonly endpoint?: string;
+  readonly allowHttp?: boolean;
   readonly region?: string;
   readonly json?: boolean;
   readonly maxClockSkew: number;

@@ -50,12 +50,13 @@ export async function openPage(options: PageOptions, runtime: Runtime): Promise<
 async function serve({ output, connect, runtime, settings }: Context, options: Options): Promise<ExitCode> {
   // Says what is wrong with the endpoint, the region or the credentials before anything is served.
   (await connect())[Symbol.dispose]();
-  const { table, endpoint, region, maxClockSkew } = settings;
+  const { table, endpoint, allowHttp, region, maxClockSkew } = settings;
   const { queue: queues = [DEFAULT_QUEUE] } = options;
   const running = await openPage(
     {
       table,
       endpoint,
+      allowHttp,
       region,
       maxClockSkewMs: maxClockSkew,
       shards: options.shards,

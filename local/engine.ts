@@ -11,7 +11,7 @@
  * Engines that we start keep their data in memory and end with this process, however it ends (see `bind-to-parent.ts`).
  * They refuse web pages (see `engine/front.ts`).
  */
-import { ensureEndpoint } from '../shared/dynamo/connect.ts';
+import { ensureEndpoint } from '../shared/dynamo/wire/endpoint.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import type { Compiler } from './engine/dynamodb-local.ts';
 import { dynamodbLocalEngine } from './engine/dynamodb-local.ts';

@@ -189,8 +189,8 @@ function compiledFolder(): string | undefined {
 }
 
 /** Without the options that only `dev` has. */
-function settingsOf({ table, endpoint, region, json, maxClockSkew }: GlobalOptions): GlobalOptions {
-  return defined({ table, maxClockSkew, endpoint, region, json });
+function settingsOf({ table, endpoint, allowHttp, region, json, maxClockSkew }: GlobalOptions): GlobalOptions {
+  return defined({ table, maxClockSkew, endpoint, allowHttp, region, json });
 }
 
 /** A separate function, because the compiler's rewriting of `using` does not rename imported modules. */

@@ -5,7 +5,7 @@
  */
 import { Command } from 'commander';
 import { ConfigurationError } from '../../shared/core/errors.ts';
-import { isLoopback } from '../../shared/dynamo/connect.ts';
+import { isLoopback } from '../../shared/dynamo/wire/endpoint.ts';
 import { changedTasks } from '../../shared/dynamo/inserted.ts';
 import { followTable } from '../../shared/dynamo/table-stream.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';

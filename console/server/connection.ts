@@ -2,7 +2,8 @@
 import type { PageOptions } from '../../cli/page.ts';
 import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
 import type { DynamoConnection } from '../../shared/dynamo/connect.ts';
-import { connectDynamo, isLoopback } from '../../shared/dynamo/connect.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { isLoopback } from '../../shared/dynamo/wire/endpoint.ts';
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../../shared/dynamo/engine/send.ts';

@@ -13,7 +13,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as ask } from 'node:http';
-import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
+import { isLoopbackHost } from '../../shared/dynamo/wire/endpoint.ts';
 import { LOOPBACK, close } from '../../shared/core/listen.ts';
 import { listenOnLoopback } from './listen.ts';
 import { WriteCount } from './write-count.ts';

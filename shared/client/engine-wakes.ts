@@ -1,7 +1,7 @@
 /** Announces just enqueued tasks of a queue to a worker, if the table is on an engine of this machine. */
 import type { Clock } from '../core/runtime/clock.ts';
 import type { WorkerPorts } from '../tasks/worker/run-worker.ts';
-import { isLoopback } from '../dynamo/connect.ts';
+import { isLoopback } from '../dynamo/wire/endpoint.ts';
 import { insertedTasks } from '../dynamo/inserted.ts';
 import { followTable } from '../dynamo/table-stream.ts';
 

@@ -109,6 +109,7 @@ export const LEASEHOLD_OPTIONS = [
   'payloads',
   'observer',
   'endpoint',
+  'allowHttp',
   'region',
   'client',
   'clientConfig',

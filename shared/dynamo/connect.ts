@@ -17,11 +17,14 @@ import { GatheringSender } from './gathering-sender.ts';
 import type { Destination } from './wire/destination.ts';
 import { certainDestination, sdkDestination } from './wire/destination.ts';
 import { awsEnvironment } from './wire/aws-environment.ts';
+import { LOCAL_KEY, ensureSafe, isLoopback } from './wire/endpoint.ts';
 import { MAX_SOCKETS } from './wire/http.ts';
 import { createWireDriver } from './wire/wire-driver.ts';
 
 export interface ConnectionOptions {
   readonly endpoint?: string | undefined;
+  /** Whether `endpoint` may be a plain `http:` address of another machine, which anybody on the way can read and change. */
+  readonly allowHttp?: boolean | undefined;
   readonly region?: string | undefined;
   /**
    * Your `DynamoDBClient` or `DynamoDBDocumentClient`: it sends all requests, with its credentials, endpoint, proxy and middleware.
@@ -55,9 +58,9 @@ export function connectDynamo(
   observer?: SendObserver,
   { gathers = false }: { readonly gathers?: boolean } = {},
 ): DynamoConnection {
-  const { endpoint, region, client: given, clientConfig } = options;
+  const { endpoint, region, client: given, clientConfig, allowHttp } = options;
   if (given !== undefined) ensureAlone(given, options);
-  if (endpoint !== undefined) ensureEndpoint(endpoint);
+  if (endpoint !== undefined) ensureSafe(endpoint, { allowHttp, accessKeyId: keyOf(clientConfig) });
   const gauge = new DateHeaderGauge(runtime.clock);
   const onResponse = (timing: ResponseTiming): void => gauge.observe(timing);
   const local = isLoopback(endpoint) ? LOCAL_SETTINGS : undefined;
@@ -126,21 +129,13 @@ function ignored(): void {
 }
 
 /** Emulators require a region and credentials, but do not check them. */
-const LOCAL_SETTINGS = { region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } as const;
-/** @throws ConfigurationError unless it is an address on the web */
-export function ensureEndpoint(endpoint: string): void {
-  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
-}
+const LOCAL_SETTINGS = {
+  region: 'local',
+  credentials: { accessKeyId: LOCAL_KEY, secretAccessKey: LOCAL_KEY },
+} as const;
 
-/** Whether a name, or an address without brackets, is a loopback name of this machine. */
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
-/** Whether an endpoint is on this machine. */
-export function isLoopback(endpoint: string | undefined): boolean {
-  const host = URL.parse(endpoint ?? '')?.hostname ?? '';
-  // In a URL, an IPv6 address is in brackets.
-  return isLoopbackHost(host.replace(/^\[|\]$/g, ''));
+/** The access key, where it is given as such. Others are found with the first request. */
+function keyOf(config: DynamoDBClientConfig | undefined): string | undefined {
+  const { credentials } = config ?? {};
+  return typeof credentials === 'object' ? credentials.accessKeyId : awsEnvironment().AWS_ACCESS_KEY_ID;
 }

@@ -8,7 +8,9 @@ import type { SendObserver } from '../../dynamo/engine/send.ts';
 import { Sender } from '../../dynamo/engine/send.ts';
 import { DateHeaderGauge } from '../../dynamo/engine/skew-gauge.ts';
 import { createFetchDriver } from '../../dynamo/wire/fetch-driver.ts';
+import { ensureSafe } from '../../dynamo/wire/endpoint.ts';
 import type { CredentialProvider, TemporaryCredentials } from '../../dynamo/wire/kept-credentials.ts';
+import { ensureCredentials } from '../../dynamo/wire/kept-credentials.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
 import { sessionTiming } from '../../core/lease/timing.ts';
@@ -31,6 +33,8 @@ export interface EdgeOptions {
   readonly credentials: TemporaryCredentials | CredentialProvider;
   /** Default: DynamoDB's endpoint in the region. */
   readonly endpoint?: string | undefined;
+  /** Whether `endpoint` may be a plain `http:` address of another machine, which anybody on the way can read and change. */
+  readonly allowHttp?: boolean | undefined;
   /** Default: the runtime's own. */
   readonly fetch?: typeof fetch | undefined;
   /** Default queue for `enqueue`. Default: `default`. */
@@ -62,6 +66,7 @@ const OPTIONS = [
   'region',
   'credentials',
   'endpoint',
+  'allowHttp',
   'fetch',
   'queue',
   'shards',
@@ -107,21 +112,16 @@ export function validConnection(connection: EdgeConnection): EdgeConnection {
 }
 
 /** China's partition has its own domain. For other partitions, pass an endpoint. */
-function endpointOf({ region, endpoint }: EdgeOptions): string {
+function endpointOf({ region, endpoint, credentials, allowHttp }: EdgeOptions): string {
   if (typeof region !== 'string' || !/^[a-z0-9-]+$/.test(region))
     throw new ConfigurationError(`region = ${shown(region)}: pass the region of the table, such as 'eu-west-1'`);
   if (endpoint === undefined)
     return `https://dynamodb.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
-  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    throw new ConfigurationError(`endpoint ${shown(endpoint)} is not a URL such as http://127.0.0.1:8000`);
+  ensureSafe(endpoint, { allowHttp, accessKeyId: typeof credentials === 'object' ? credentials.accessKeyId : undefined });
   return endpoint;
 }
 
 function validCredentials(credentials: EdgeOptions['credentials']): EdgeOptions['credentials'] {
-  const { accessKeyId, secretAccessKey } = ((credentials as unknown) ?? {}) as Partial<TemporaryCredentials>;
-  if (typeof credentials !== 'function' && (typeof accessKeyId !== 'string' || typeof secretAccessKey !== 'string'))
-    throw new ConfigurationError(
-      'credentials: pass accessKeyId and secretAccessKey, with the sessionToken of temporary ones, or a function that does',
-    );
+  if (typeof credentials !== 'function') ensureCredentials(credentials);
   return credentials;
 }

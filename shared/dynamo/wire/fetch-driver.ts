@@ -25,6 +25,7 @@ import { dateOf, readAnswer } from './answer.ts';
 import { reconsidered, unlessAborted } from './credentials.ts';
 import type { CredentialProvider, TemporaryCredentials } from './kept-credentials.ts';
 import { KeptCredentials } from './kept-credentials.ts';
+import { validHeader } from './header-value.ts';
 import { TARGETS, bodyOf } from './request-body.ts';
 import { bytesOfFetched, textOfFetched } from './web-body.ts';
 import { signForWeb } from './web-signature.ts';
@@ -110,6 +111,7 @@ class FetchDriver implements DynamoDriver {
         this.#ports.region,
         sentAt + this.#offsetMs,
       );
+      ensureSendable(headers);
       return { credentials, headers, sentAt, sentMonotonic: clock.monotonic() };
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
@@ -155,6 +157,20 @@ class FetchDriver implements DynamoDriver {
         cause: error,
       });
     }
+  }
+}
+
+/**
+ * `fetch` would quote the value in its error, which looks like a failed request.
+ * @throws ConfigurationError
+ */
+function ensureSendable(headers: Readonly<Record<string, string>>): void {
+  try {
+    for (const name in headers) validHeader(name, headers[name] ?? '');
+  } catch (error) {
+    throw new ConfigurationError(
+      `credentials: ${messageOf(error)}; nothing was sent: is there a line break in a key or a token?`,
+    );
   }
 }
 

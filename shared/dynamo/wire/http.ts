@@ -17,6 +17,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
 import { MAX_ANSWER_BYTES } from './answer.ts';
+import { validHeader } from './header-value.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
 
@@ -84,8 +85,6 @@ function lookup(hostname: string, options: LookupOptions, callback: LookupCallba
 export const MAX_SOCKETS = 50;
 /** We close idle connections before the other side does, because a request would be lost if the other side closed at the same time. */
 const IDLE_MS = 15_000;
-/** Visible ASCII, spaces and tabs. Node would also send bytes above it, but a signature covers them in another encoding. */
-const HEADER_VALUE = /^[\t\x20-\x7E]*$/;
 
 export class HttpLine {
   readonly #settings = {
@@ -126,7 +125,7 @@ export class HttpLine {
       try {
         const signed = await headers();
         if (request.destroyed) return;
-        for (const name in signed) request.setHeader(name, validValue(name, signed[name] ?? ''));
+        for (const name in signed) request.setHeader(name, validHeader(name, signed[name] ?? ''));
         isWritten = true;
         request.end(body);
       } catch (error) {
@@ -166,12 +165,6 @@ function isConnected(socket: Socket, { isTls }: HttpEndpoint): boolean {
   return (
     !socket.connecting && !(isTls && (socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting)
   );
-}
-
-/** @throws TypeError for text that would form a separate header or request */
-function validValue(name: string, value: string): string {
-  if (!HEADER_VALUE.test(value)) throw new TypeError(`the header ${name} holds characters that no header may have`);
-  return value;
 }
 
 function collect(response: IncomingMessage): Promise<Answer> {

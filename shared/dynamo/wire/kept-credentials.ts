@@ -1,10 +1,26 @@
 /** Caches the credentials of a provider function for the whole isolate, until shortly before they expire. */
+import { ConfigurationError } from '../../core/errors.ts';
 import type { Credentials, Identity } from './credentials.ts';
 import { isSameIdentity } from './credentials.ts';
 
 export interface TemporaryCredentials extends Credentials {
   /** When they expire: a date, its text, or milliseconds since 1970. Absent: they are cached until they are refused. */
   readonly expiration?: Date | string | number | undefined;
+}
+
+/** @throws ConfigurationError, which quotes none of them */
+export function ensureCredentials(credentials: unknown): void {
+  const { accessKeyId, secretAccessKey, sessionToken, expiration } = (credentials ??
+    {}) as Partial<TemporaryCredentials>;
+  const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+  if (!isText(accessKeyId) || !isText(secretAccessKey))
+    throw new ConfigurationError(
+      'credentials: pass accessKeyId and secretAccessKey, with the sessionToken of temporary ones, or a function that does',
+    );
+  if (sessionToken !== undefined && !isText(sessionToken))
+    throw new ConfigurationError('credentials: sessionToken is not a text, or empty; leave it out if there is none');
+  if (expiration !== undefined && Number.isNaN(new Date(expiration).getTime()))
+    throw new ConfigurationError('credentials: expiration is not a date, its text, or milliseconds since 1970');
 }
 
 /** Called when credentials are first needed, five minutes before they expire, and when the service refuses them. */
@@ -53,6 +69,7 @@ export class KeptCredentials {
   #ask(provider: CredentialProvider): Promise<TemporaryCredentials> {
     const ask = async (): Promise<TemporaryCredentials> => {
       const credentials = await provider();
+      ensureCredentials(credentials);
       KEPT.set(provider, credentials);
       return credentials;
     };

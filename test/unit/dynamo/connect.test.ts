@@ -1,7 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ConnectionOptions } from '../../../shared/dynamo/connect.ts';
-import { connectDynamo, isLoopbackHost } from '../../../shared/dynamo/connect.ts';
+import { connectDynamo } from '../../../shared/dynamo/connect.ts';
+import { ensureSafe, isLoopbackHost } from '../../../shared/dynamo/wire/endpoint.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 
 describe('isLoopbackHost', () => {
@@ -23,6 +24,42 @@ describe('isLoopbackHost', () => {
   });
 });
 
+describe('an endpoint', () => {
+  const refusal = (endpoint: string, given: Parameters<typeof ensureSafe>[1] = {}): string => {
+    try {
+      ensureSafe(endpoint, given);
+      return 'accepted';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  test.each([
+    ['https://dynamodb.eu-west-1.amazonaws.com', {}],
+    ['http://127.0.0.1:8000', {}],
+    ['http://localhost:8000', {}],
+    ['http://[::1]:8000', {}],
+    ['http://db.example:8000', { allowHttp: true }],
+    ['http://dynamodb-local:8000', { accessKeyId: 'local' }],
+  ])('%s with %o is accepted', (endpoint, given) => {
+    expect(refusal(endpoint, given)).toBe('accepted');
+  });
+
+  test.each([
+    ['http://db.example:8000', {}, /is http: to another machine: .*allowHttp: true \(--allow-http\)/],
+    ['http://127.example.com', {}, /is http: to another machine/],
+    ['http://db.example', { allowHttp: false, accessKeyId: 'AKIA' }, /is http: to another machine/],
+    ['HTTP://db.example', {}, /is http: to another machine/],
+    ['ftp://db.example', { allowHttp: true }, /is not a URL such as/],
+    ['db.example:8000', { allowHttp: true }, /is not a URL such as/],
+    ['https://user:PASSWORD@db.example', { allowHttp: true }, /holds a user or a password/],
+    ['https://PASSWORD@db.example', {}, /holds a user or a password/],
+  ])('%s with %o is refused', (endpoint, given, message) => {
+    expect(refusal(endpoint, given)).toMatch(message);
+    expect(refusal(endpoint, given)).not.toContain('PASSWORD');
+  });
+});
+
 describe('connectDynamo', () => {
   afterEach(() => {
     vi.unstubAllEnvs();
@@ -32,7 +69,7 @@ describe('connectDynamo', () => {
   async function accessKeyFor(endpoint: string): Promise<string> {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'mine');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
-    const { openClient } = connectDynamo({ endpoint, region: 'eu-central-1' }, systemRuntime);
+    const { openClient } = connectDynamo({ endpoint, allowHttp: true, region: 'eu-central-1' }, systemRuntime);
     const client = await openClient();
     const { accessKeyId } = await client.config.credentials();
     client.destroy();
@@ -65,7 +102,7 @@ describe('connectDynamo', () => {
 
   test('the address in the options wins over the settings of the client', async () => {
     const clientConfig = { endpoint: 'http://10.0.0.1:1', region: 'us-east-1', maxAttempts: 5 };
-    const address = { endpoint: 'http://10.0.0.2:2', region: 'eu-west-1' };
+    const address = { endpoint: 'http://10.0.0.2:2', allowHttp: true, region: 'eu-west-1' };
     const connection = connectDynamo({ ...address, clientConfig }, systemRuntime);
     const { config } = await connection.openClient();
 
