@@ -3,8 +3,8 @@
  * The error names the limit, and the table or index. The key is the row's, and contains its partition.
  */
 import type { Clock } from '../shared/core/runtime/clock.ts';
+import { targetOf } from '../shared/dynamo/engine/send-errors.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';
-import { targetOf } from '../shared/dynamo/engine/send.ts';
 
 /** Pause between two lines about one operation, because a throttled table refuses thousands of requests. */
 const INTERVAL_MS = 10_000;
