@@ -62,6 +62,8 @@ export class CoordinationTable extends Construct {
       throw new ConfigurationError(
         `fromTable: table = ${shown(table)}: must be a table of the CDK, such as Table.fromTableName(scope, id, name)`,
       );
+    ensureReachable(scope, table);
+    ensureKeys(table);
     return new CoordinationTable(
       scope,
       id,
@@ -226,4 +228,56 @@ function ensureGiven(grant: Grant): Grant {
   throw new ConfigurationError(
     'a grant to a principal that holds no policy, such as an account or a service: grant to a role that it may assume',
   );
+}
+
+/** Our functions ask their own region and account for the table's name, and may find another table of that name there. */
+function ensureReachable(scope: Construct, { tableArn }: ITable): void {
+  if (Token.isUnresolved(tableArn)) return;
+  const stack = Stack.of(scope);
+  const [, , , region = '', account = ''] = tableArn.split(':');
+  for (const [what, its] of Object.entries({ region, account }) as ['region' | 'account', string][]) {
+    const own = stack[what];
+    if (Token.isUnresolved(own) || own === its) continue;
+    throw new ConfigurationError(
+      `fromTable: the table ${tableArn} is in ${what} ${its}, and this stack in ${own}: ` +
+        `name a table of the stack's own ${what}`,
+    );
+  }
+}
+
+/** Only a table that the app creates knows its keys; `leasehold doctor` compares others. */
+function ensureKeys(table: ITable): void {
+  if (!(table instanceof Table)) return;
+  const wanted = [
+    { index: undefined, partition: [TABLE.partitionKey, 'S'], sort: [TABLE.sortKey, 'S'] },
+    { index: READY_INDEX.name, partition: [READY_INDEX.partitionKey, 'S'], sort: [READY_INDEX.sortKey, 'N'] },
+    {
+      index: DIRECTORY_INDEX.name,
+      partition: [DIRECTORY_INDEX.partitionKey, 'S'],
+      sort: [DIRECTORY_INDEX.sortKey, 'S'],
+    },
+  ] as const;
+  for (const { index, partition, sort } of wanted) {
+    const found = schemaOf(table, index);
+    const keys = [found?.partitionKeys, found?.sortKeys].map((list = []) =>
+      list.map(({ name, type }) => `${name}: ${type}`).join(', '),
+    );
+    const isSame = keys[0] === partition.join(': ') && keys[1] === sort.join(': ');
+    if (isSame) continue;
+    const what = index === undefined ? 'the table' : `its index ${index}`;
+    throw new ConfigurationError(
+      `fromTable: ${what} has the keys ${keys.map((key) => (key === '' ? 'none' : key)).join(' and ')}: ` +
+        `must be ${partition.join(': ')} and ${sort.join(': ')}`,
+    );
+  }
+}
+
+/** Undefined: there is no such index. */
+function schemaOf(table: Table, index: string | undefined): ReturnType<Table['schemaV2']> | undefined {
+  try {
+    return table.schemaV2(index);
+  } catch {
+    // The construct library throws for an index that it does not know.
+    return undefined;
+  }
 }

@@ -5,6 +5,7 @@
  * The checks call the protocol's rules instead of repeating them.
  */
 import { statSync } from 'node:fs';
+import { Token } from 'aws-cdk-lib';
 import type { Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { AttemptSpans } from '../functions/env.ts';
 import { NUMBERS, schedulesText, validAttemptSpans, validTimedNames } from '../functions/env.ts';
@@ -167,6 +168,8 @@ export function validateEnvironment(environment: Readonly<Record<string, string>
 }
 
 function validateQueue(name: string): void {
+  if (Token.isUnresolved(name))
+    throw new ConfigurationError('queue is known only at deployment, and names what synthesis creates: give a text');
   if (QUEUE_NAME.test(name)) return;
   throw new ConfigurationError(
     `queue = ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} has ${name.length} characters: ` +
@@ -188,11 +191,16 @@ export function validEntry(entry: unknown): string {
 }
 
 function wholeNumber(what: string, value: number, { min, max }: { readonly min: number; readonly max?: number }): void {
+  if (Token.isUnresolved(value) || value < LEAST_NUMBER)
+    throw new ConfigurationError(`${what} is known only at deployment, and is compared at synthesis: give a number`);
   if (Number.isInteger(value) && value >= min && (max === undefined || value <= max)) return;
   throw new ConfigurationError(
     `${what} = ${value}: must be a whole number ${max === undefined ? `of ${min} or more` : `from ${min} to ${max}`}`,
   );
 }
+
+/** The CDK encodes values that are known later in numbers far below; a product of one is no such number any more. */
+const LEAST_NUMBER = -1e100;
 
 function seconds(ms: number): string {
   return `${ms / 1000} s`;

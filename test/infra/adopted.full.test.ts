@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
@@ -35,6 +36,43 @@ describe('an existing table', () => {
     expect(() => CoordinationTable.fromTable(stack, 'Leases', table as never)).toThrow(
       /^fromTable: table = .*: must be a table of the CDK, such as Table\.fromTableName/,
     );
+  });
+
+  test.each([
+    [
+      'region',
+      'arn:aws:dynamodb:us-east-1:123456789012:table/leases',
+      /is in region us-east-1, and this stack in eu-west-1/,
+    ],
+    [
+      'account',
+      'arn:aws:dynamodb:eu-west-1:222222222222:table/leases',
+      /is in account 222222222222, and this stack in 123456789012/,
+    ],
+  ])('of another %s is refused', (_what, arn, message) => {
+    const stack = new Stack(newApp(), 'Elsewhere', { env: { region: 'eu-west-1', account: '123456789012' } });
+
+    expect(() => CoordinationTable.fromTable(stack, 'Leases', Table.fromTableArn(stack, 'Existing', arn))).toThrow(
+      message,
+    );
+  });
+
+  test('whose keys synthesis knows to be others is refused', () => {
+    const stack = new Stack(newApp(), 'Keys');
+    const numbered = new Table(stack, 'Numbered', { partitionKey: { name: 'id', type: AttributeType.NUMBER } });
+    const plain = new Table(stack, 'Plain', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      sortKey: { name: 'sk', type: AttributeType.STRING },
+    });
+    const ours = new CoordinationTable(stack, 'Ours').table;
+
+    expect(() => CoordinationTable.fromTable(stack, 'A', numbered as ITable)).toThrow(
+      'fromTable: the table has the keys id: N and none: must be pk: S and sk: S',
+    );
+    expect(() => CoordinationTable.fromTable(stack, 'B', plain as ITable)).toThrow(
+      'fromTable: its index ready has the keys none',
+    );
+    expect(() => CoordinationTable.fromTable(stack, 'C', ours)).not.toThrow();
   });
 
   test('has to be wrapped, and the message says how', () => {

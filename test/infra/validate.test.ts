@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { CfnParameter, Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
@@ -192,6 +192,27 @@ describe('periodMs', () => {
   ])('reads %s', (expression, expected) => {
     expect(periodMs(expression)).toBe(expected);
   });
+});
+
+test.each([
+  ['maxWorkers', (later: number) => ({ maxWorkers: later })],
+  ['concurrency', (later: number) => ({ concurrency: later })],
+  ['shards', (later: number) => ({ shards: later })],
+  ['workerMemory', (later: number) => ({ workerMemory: later })],
+])('%s of a parameter of the stack is refused in words', (what, props) => {
+  const stack = newStack();
+  const later = new CfnParameter(stack, 'Later', { type: 'Number' }).valueAsNumber;
+
+  expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, ...props(later) })).toThrow(
+    `${what} is known only at deployment, and is compared at synthesis: give a number`,
+  );
+});
+
+test('a queue of a parameter of the stack is refused in words', () => {
+  const stack = newStack();
+  const queue = new CfnParameter(stack, 'Later').valueAsString;
+
+  expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, queue })).toThrow('queue is known only at deployment');
 });
 
 test('an option of an adopted table that is misspelt is refused', () => {
