@@ -9,6 +9,7 @@ import type { BadLine, Line } from '../../shared/tasks/queue/task-file.ts';
 import { LINE_FIELDS, checkLines, referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/load-module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
+import { announcedIn } from '../../shared/tasks/worker/announced-names.ts';
 import { hintFor } from '../../shared/core/validate/options.ts';
 import { jsonInput, spanOption } from '../arguments.ts';
 import type { CliConnection } from '../connection.ts';
@@ -25,6 +26,7 @@ interface Options extends QueueOptions, TaskFlags {
   readonly file?: string;
   readonly entry?: string;
   readonly dryRun?: boolean;
+  readonly force?: boolean;
   readonly wait?: number;
 }
 
@@ -46,6 +48,7 @@ export function enqueueCommand(bind: Bind): Command {
     .addOption(shardsOption())
     .addOption(spanOption('--wait <span>', 'wait this long for its end, such as 30s, and print its result'))
     .addOption(new Option('--dry-run', 'check only').conflicts('wait'))
+    .option('--force', 'add it although no worker has announced a task of this name')
     .addHelpText('after', HELP);
   return bind<Options>(command, enqueue);
 }
@@ -58,7 +61,7 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   const bytes = task === undefined ? await readTasks(context, options.file ?? '-') : undefined;
   using connection = await context.connect();
   const { client } = connection.queue(options.queue, options.shards);
-  if (task !== undefined && registry === undefined) await noteUnannounced(context, options, connection, task);
+  if (task !== undefined && registry === undefined) await ensureAnnounced(context, options, connection, task);
   if (bytes === undefined) {
     const line = await client.validate(referenceTo(task ?? '', registry), jsonInput(input), taskOptionsOf(options));
     return options.wait === undefined
@@ -70,16 +73,20 @@ async function enqueue(context: Context, options: Options, task?: string, input?
 }
 
 /**
- * Prints a note if workers have announced their names without this one. The task is still added, because a worker that defines it may
- * start.
+ * A name that is probably mistyped is refused; a worker that defines it may start later, so `--force` adds it. The library asks nobody.
+ * @throws ConfigurationError if workers have announced all of their names, and this one is not among them
  */
-async function noteUnannounced({ output }: Context, options: Options, connection: CliConnection, name: string) {
+async function ensureAnnounced({ output }: Context, options: Options, connection: CliConnection, name: string) {
   const { queue, queues } = connection.queue(options.queue, options.shards);
-  // Only a note: a caller without access to the queue's row may still add tasks, and any other fault appears when the task is added.
-  const names = (await queues.glance(queue).catch(() => undefined))?.announcedNames;
-  if (names === undefined || names.includes(name)) return;
-  const told = `no worker of queue ${queue} has announced a task named ${name}${hintFor(name, names)}`;
-  output.note(printable(told));
+  // A caller without access to the queue's row may still add tasks, and any other fault appears when the task is added.
+  const record = await queues.glance(queue).catch(() => undefined);
+  const announced = record && announcedIn(record);
+  if (announced === undefined || announced.names.includes(name)) return;
+  const told = `no worker of queue ${queue} has announced a task named ${name}`;
+  const hint = hintFor(name, announced.names);
+  if (announced.isComplete && options.force !== true)
+    throw new ConfigurationError(`${told}; pass --force if a worker that defines it comes later${hint}`);
+  output.note(printable(`${told}${hint}`));
 }
 
 /** @throws ConfigurationError */

@@ -141,19 +141,31 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(end.err).toContain('did you mean fine?');
   });
 
-  test('warns if no worker has announced the name, and still adds the task', async () => {
+  test('refuses a name that no worker has announced, unless forced', async () => {
     expect(await run('gret', '1', '--queue', 'silent', '--id', 'a')).toMatchObject({ exitCode: 0, err: '' });
     await announceNames(table, 'told', ['greet', 'resize']);
 
     const end = await run('gret', '1', '--queue', 'told', '--id', 'a');
-    const unlike = await run('publish', '1', '--queue', 'told', '--id', 'b');
-    const forPrograms = await run('publish', '1', '--queue', 'told', '--id', 'd', '--json');
+    const forced = await run('gret', '1', '--queue', 'told', '--id', 'a', '--force');
+    const forPrograms = await run('publish', '1', '--queue', 'told', '--id', 'd', '--json', '--force');
 
     const note = 'no worker of queue told has announced a task named';
-    expect(end).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note} gret; did you mean greet?\n` });
-    expect(unlike).toMatchObject({ exitCode: 0, err: `${note} publish\n` });
+    expect(end).toMatchObject({ exitCode: 2, out: '' });
+    expect(end.err).toContain(
+      `${note} gret; pass --force if a worker that defines it comes later; did you mean greet?`,
+    );
+    expect(forced).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note} gret; did you mean greet?\n` });
     expect(forPrograms).toMatchObject({ exitCode: 0, err: '' });
     expect(await run('greet', '1', '--queue', 'told', '--id', 'c')).toMatchObject({ exitCode: 0, err: '' });
+  });
+
+  test('only notes a name that no worker has announced, if they have more than they announce', async () => {
+    await announceNames(table, 'cut', ['greet', '']);
+
+    const end = await run('publish', '1', '--queue', 'cut', '--id', 'b');
+
+    const err = 'no worker of queue cut has announced a task named publish\n';
+    expect(end).toMatchObject({ exitCode: 0, out: 'added b\n', err });
   });
 
   test.each(['1e400', '{"sum": [-1e999]}'])('refuses %s, which could not be stored', async (input) => {

@@ -3,6 +3,7 @@
  * `lookAtNames` adds the names that the queue's workers have announced.
  */
 import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
+import { announcedIn } from '../../../shared/tasks/worker/announced-names.ts';
 import type { ConsoleConnection } from '../connection.ts';
 import type { KnownName } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
@@ -35,7 +36,8 @@ export async function lookAtNames(
   queue: string,
 ): Promise<Priced<readonly KnownName[]>> {
   const { queues, spent } = connection.open();
-  const announced = (await queues.glance(queue))?.announcedNames ?? [];
+  const record = await queues.glance(queue);
+  const announced = (record && announcedIn(record)?.names) ?? [];
   const read = names.of(queue);
   const others = announced.filter((name) => !read.some((one) => one.name === name));
   const value = [...read, ...others.map((name): KnownName => ({ name, fields: undefined }))];

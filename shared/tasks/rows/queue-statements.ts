@@ -15,7 +15,7 @@
  * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
- * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: display only | noteHints, announceNames |
+ * | names | L of S | announced names of tasks, at most 100 and 2 KB; with an empty one: there are more | noteHints, announceNames |
  * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and
  * tasks announced to wakers recently | noteStarts |
  * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |

@@ -2,7 +2,8 @@
  * The task names that a worker writes into its queue's row, so that commands can suggest a name for a mistyped one.
  * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and a worker outside Lambda when it starts. Plans do not use
  * them.
- * A name stays in the row until newer names need the space. A worker with too many names announces only the first ones.
+ * A name stays in the row until newer names need the space. A worker with too many names announces only the first ones; the list then ends
+ * with a mark that it is cut.
  */
 import { InvariantError, messageOf } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -14,6 +15,18 @@ const NAMES_LIMIT = 100;
 /** Workers read the row every few seconds, and 4 KB cost one read. This leaves space for the rest of the row. */
 const BYTES_LIMIT = 2_048;
 const BUDGET_MS = 1_000;
+/** At the end of a list that is not complete. No task has an empty name. */
+const CUT = '';
+
+/** What workers have announced, for commands. */
+export function announcedIn({
+  announcedNames,
+}: Pick<QueueRecord, 'announcedNames'>):
+  | { readonly names: readonly string[]; readonly isComplete: boolean }
+  | undefined {
+  if (announcedNames === undefined) return undefined;
+  return { names: announcedNames.filter((name) => name !== CUT), isComplete: !announcedNames.includes(CUT) };
+}
 
 /** Returns the defined names, followed by as many announced names as fit; undefined if the row already has all defined names. */
 export function namesToAnnounce(
@@ -46,10 +59,12 @@ export async function announceNames(
 function withinLimits(names: Iterable<string>): readonly string[] {
   const kept: string[] = [];
   let bytes = 0;
+  let isCut = false;
   for (const name of names) {
     bytes += Buffer.byteLength(name);
+    isCut ||= name === CUT || kept.length === NAMES_LIMIT || bytes > BYTES_LIMIT;
     if (kept.length === NAMES_LIMIT || bytes > BYTES_LIMIT) break;
-    kept.push(name);
+    if (name !== CUT) kept.push(name);
   }
-  return kept;
+  return isCut ? [...kept, CUT] : kept;
 }

@@ -128,15 +128,18 @@ describe('PlanningHintsWriter', () => {
   test.each([
     ['100 names', 150, '', 100],
     ['2 KB', 150, 'x'.repeat(99), 20],
-  ])('announces at most %s, and does not write again for the others', async (_, count, rest, announced) => {
-    const defined = Array.from({ length: count }, (_, at) => `${100 + at}${rest}`);
-    const first = open({ announcedNames: ['announced before'] }, defined);
-    await first.hints.finish();
-    const names = first.written[0]?.announcedNames;
-    const second = open({ announcedNames: names }, defined);
-    await second.hints.finish();
+  ])(
+    'announces at most %s, says that there are more, and does not write again for them',
+    async (_, count, rest, announced) => {
+      const defined = Array.from({ length: count }, (_, at) => `${100 + at}${rest}`);
+      const first = open({ announcedNames: ['announced before'] }, defined);
+      await first.hints.finish();
+      const names = first.written[0]?.announcedNames;
+      const second = open({ announcedNames: names }, defined);
+      await second.hints.finish();
 
-    expect(names).toEqual(defined.slice(0, announced));
-    expect(second.written).toEqual([]);
-  });
+      expect(names).toEqual([...defined.slice(0, announced), '']);
+      expect(second.written).toEqual([]);
+    },
+  );
 });
