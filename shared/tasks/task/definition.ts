@@ -126,6 +126,14 @@ function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPo
   validWholeNumber(`task ${name}: retry.maxDeaths`, maxDeaths, { min: 1, max: MAX_ATTEMPTS_LIMIT });
   const baseMs = givenMs(`task ${name}: retry.backoff`, backoff) ?? defaults.backoff.baseMs;
   const capMs = givenMs(`task ${name}: retry.backoffCap`, backoffCap) ?? defaults.backoff.capMs;
+  if (options.maxAttempts !== undefined && maxDeaths > options.maxAttempts)
+    throw new ConfigurationError(
+      `task ${name}: retry.maxDeaths = ${maxDeaths} is more than retry.maxAttempts = ${maxAttempts}: each death is an attempt`,
+    );
+  if (backoff !== undefined && backoffCap !== undefined && capMs < baseMs)
+    throw new ConfigurationError(
+      `task ${name}: retry.backoffCap = ${capMs} ms is below retry.backoff = ${baseMs} ms: the longest wait is at least the first`,
+    );
   return {
     maxAttempts,
     maxDeaths: Math.min(maxAttempts, maxDeaths),

@@ -294,6 +294,10 @@ function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOption
     );
   if (policy === 'debounce' && delay === undefined)
     throw new ConfigurationError("onDuplicate = 'debounce' requires a delay");
+  if (window !== undefined && (policy === 'replace' || policy === 'debounce'))
+    throw new ConfigurationError(
+      `window and onDuplicate = ${policy} are both given: ${policy} gives an ended task new work at once`,
+    );
   return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
 }
 

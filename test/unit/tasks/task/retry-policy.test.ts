@@ -41,10 +41,6 @@ test.each<[RetryOptions, object]>([
     { maxAttempts: 3, maxDeaths: 2 },
     { maxAttempts: 3, maxDeaths: 2 },
   ],
-  [
-    { maxAttempts: 3, maxDeaths: 9 },
-    { maxAttempts: 3, maxDeaths: 3 },
-  ],
   [{ maxDeaths: 2 }, { maxAttempts: 25, maxDeaths: 2 }],
   [
     { backoff: '1s', backoffCap: '1m' },
