@@ -3,7 +3,7 @@
  * until somebody asks for the batch again.
  */
 import type { Clock } from '../../shared/core/runtime/clock.ts';
-import { NEVER, waitsFor } from '../../shared/tasks/task/batch.ts';
+import { NEVER, describeMiscount, isMiscounted, waitsFor } from '../../shared/tasks/task/batch.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES, describeTask } from '../../shared/tasks/task/task.ts';
@@ -24,18 +24,27 @@ export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'n
   const check = `batches in ${queue}`;
   const now = clock.now();
   const quiet: string[] = [];
+  const miscounted: string[] = [];
   let looked = 0;
   for await (const hints of waitingForChildren(there))
     for (const task of await store.getMany(hints)) {
       if (task.state !== 'ready' || !isCallback(task)) continue;
       looked++;
       const batch = await store.getBatch(task.children);
+      if (batch !== undefined && isMiscounted(batch))
+        miscounted.push(`${describeTask(task)}: ${describeMiscount(batch)}`);
       const countedAt = batch?.countedAt ?? task.createdAt;
       if (batch !== undefined && batch.pending > 0 && now - countedAt > QUIET_MS)
         quiet.push(
           `${describeTask(task)} ${waitsFor(batch)}, and no end was counted since ${momentAndAge(countedAt, now)}`,
         );
     }
+  if (miscounted.length > 0)
+    return warning(
+      check,
+      miscounted.slice(0, NAMED).join('; '),
+      'its callback does not begin at the right time: retry or cancel it, and look for the program that writes into the table',
+    );
   if (quiet.length === 0)
     return ok(check, `each of the ${looked} callbacks looked at waits for children that come to an end`);
   const more = quiet.length > NAMED ? `; and ${quiet.length - NAMED} more` : '';

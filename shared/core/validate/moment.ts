@@ -6,7 +6,7 @@ import { durationMs, spanMs } from './duration.ts';
 export const MAX_EPOCH_MS = 253_402_300_799_999;
 
 /** The year 2000. An earlier time is probably in seconds. */
-const MIN_EPOCH_MS = 946_684_800_000;
+export const MIN_EPOCH_MS = 946_684_800_000;
 
 /** A moment as text: ISO 8601 with a zone, such as `2027-01-31T08:00:00Z`. */
 export type MomentText = `${number}-${number}-${number}T${string}`;

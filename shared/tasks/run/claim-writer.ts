@@ -10,7 +10,8 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsWithinTrust } from '../../session/limits.ts';
 import type { TaskLog } from '../task/context.ts';
-import type { Settled, TaskStore } from '../task/task-store.ts';
+import { describeMiscount } from '../task/batch.ts';
+import type { CommitOutcome, Settled, TaskStore } from '../task/task-store.ts';
 import type { Cancellation, Claim, ReadyTask, RunningTask } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
 import type { Settlement } from './settle.ts';
@@ -129,6 +130,7 @@ export class ClaimWriter {
     await this.verb(settlement, async (stamp, limits) => {
       const outcome = await send(stamp, limits);
       if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#ports.onFollowed();
+      logMiscount(this.#ports.log, outcome);
       if (outcome.kind === 'applied' && outcome.row?.state === 'ready') cancelled = outcome.row;
       earlier = outcome.kind === 'refused' ? settlementOf(this.#claim, outcome.current) : undefined;
       return outcome.kind === 'applied' || earlier !== undefined;
@@ -162,6 +164,12 @@ export class ClaimWriter {
       return settlement;
     }
   }
+}
+
+/** Its child has ended all the same. */
+export function logMiscount(log: TaskLog, outcome: Settled | CommitOutcome): void {
+  const batch = outcome.kind === 'applied' ? outcome.miscounted : undefined;
+  if (batch !== undefined) log.error('batch miscounted', { error: describeMiscount(batch) });
 }
 
 /** The fields of a claim in a log line. */

@@ -22,7 +22,8 @@ import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, NewTask, SequencedStamp, UserWrite } from '../task/task-store.ts';
+import type { CommitOutcome, NewTask, SequencedStamp, Settled, UserWrite } from '../task/task-store.ts';
+import { logMiscount } from './claim-writer.ts';
 import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { ensureWrites, refusalOf } from '../task/user-writes.ts';
@@ -187,8 +188,9 @@ class ClaimVerbs {
     return barred(outcome, { nonce, to }, () => tasks.bar(this.#claim, { ...stampOf(runtime), sequence }, limits));
   }
 
-  #noted<Ended extends { readonly kind: string; readonly isFollowed?: boolean }>(outcome: Ended): Ended {
-    if (outcome.isFollowed === true) this.#ports.onFollowed();
+  #noted<Ended extends Settled | CommitOutcome>(outcome: Ended): Ended {
+    if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#ports.onFollowed();
+    logMiscount(this.#ports.log, outcome);
     return outcome;
   }
 

@@ -65,6 +65,20 @@ export function waiterOf({ queue, id, tenant }: TaskKey & { readonly tenant?: st
   return { kind: 'task', task: tenant === undefined ? { queue, id } : { queue, id, tenant } };
 }
 
+/** Whether its counts add up. Each write of ours changes two of them together, so another program has written them. */
+export function isMiscounted({ total, pending, done, dead, cancelled }: BatchCounts): boolean {
+  return pending !== total - done - dead - cancelled;
+}
+
+/** What is wrong with it, for a log and for doctor. */
+export function describeMiscount({ queue, id, ...counts }: BatchKey & BatchCounts): string {
+  const { total, pending, done, dead, cancelled } = counts;
+  return (
+    `batch ${id} of queue ${queue} counts ${pending} pending of ${total} children, of which ${done} are done, ` +
+    `${dead} dead and ${cancelled} cancelled: another program has written its row`
+  );
+}
+
 /** Text that follows the name of the waiting task. */
 export function waitsFor({ total, pending }: BatchCounts): string {
   return `waits for ${total} children, of which ${pending} ${pending === 1 ? 'has' : 'have'} not ended`;

@@ -115,6 +115,8 @@ type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> 
 interface Followed {
   /** The attempt has ended, and its task continues with the follower that was requested while it ran. */
   readonly isFollowed?: boolean;
+  /** The batch that was to count this end, and whose counts do not add up: its waiter may wait forever, or may have begun too early. */
+  readonly miscounted?: BatchRecord | undefined;
 }
 
 /** `full`: its key is at capacity. */

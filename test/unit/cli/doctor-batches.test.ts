@@ -54,3 +54,24 @@ test('names a callback whose batch has counted no end for an hour', async () => 
   await endOf(story, 'b/2');
   expect(await judge()).toMatchObject({ health: 'ok' });
 });
+
+test('names a callback whose batch does not add up', async () => {
+  const { here, there, world } = new Story();
+  const { tasks: store, queues } = there.ports;
+  await here.leasehold.tasks.enqueueBatch([spawn('work', 1), spawn('work', 2)], {
+    id: 'b',
+    then: spawn('after', null),
+  });
+  const Key = { pk: 'batch#default#b', sk: 'batch' };
+  const never = new AbortController().signal;
+  const { Item } = await here.driver.attempt('get', { TableName: 'leasehold', Key, ConsistentRead: true }, never);
+  await here.driver.attempt('put', { TableName: 'leasehold', Item: { ...Item, pending: 1_000 } }, never);
+
+  expect(
+    await judgeBatches({ queue: 'default', shards: 8, store, queues } as unknown as QueueConnection, world.clock),
+  ).toMatchObject({
+    health: 'warning',
+    found: expect.stringContaining('batch b of queue default counts 1000 pending of 2 children') as unknown,
+    remedy: expect.stringContaining('retry or cancel it') as unknown,
+  });
+});

@@ -6,6 +6,8 @@
 import type { CancellationReason } from '../../../dynamo/engine/driver.ts';
 import type { WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
+import type { BatchRecord } from '../../task/batch.ts';
+import { isMiscounted } from '../../task/batch.ts';
 import type { Effect, EffectReason, NewTask, UserWrite } from '../../task/task-store.ts';
 
 /**
@@ -28,12 +30,21 @@ export interface PartReason<Of extends Owner = Owner> extends CancellationReason
 }
 
 export type Sent =
-  | WriteResult
+  | (WriteResult & { readonly miscounted?: BatchRecord | undefined })
   | {
       readonly kind: 'canceled';
       readonly reasons: readonly PartReason[];
       readonly earlierAttempt: 'none' | 'unknown';
     };
+
+/** To be told to whoever ends the child, which ends all the same. */
+export function noteOf(batch: BatchRecord | undefined): { readonly miscounted?: BatchRecord } {
+  return batch !== undefined && isMiscounted(batch) ? { miscounted: batch } : {};
+}
+
+export function miscountedIn(sent: Sent): BatchRecord | undefined {
+  return sent.kind === 'applied' ? sent.miscounted : undefined;
+}
 
 export function partOf(kind: Exclude<Owner['kind'], 'effect'>, action: Action): Part {
   return { owner: { kind }, action };

@@ -8,6 +8,7 @@
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
 import type { WriteLimits } from '../../../core/lease/outcome.ts';
 import type { BatchKey, ChildEnding } from '../../task/batch.ts';
+import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
@@ -21,7 +22,17 @@ import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
 import type { Part, Sent } from './change-parts.ts';
-import { effectParts, effectReasons, partOf, reasonsOf, refusalsOf, spawnedIn, writesIn } from './change-parts.ts';
+import {
+  effectParts,
+  effectReasons,
+  miscountedIn,
+  noteOf,
+  partOf,
+  reasonsOf,
+  refusalsOf,
+  spawnedIn,
+  writesIn,
+} from './change-parts.ts';
 import { creationOf } from './effects.ts';
 import { SharedWrites } from './shared-writes.ts';
 import { ensureFit } from './unfit-rows.ts';
@@ -102,7 +113,11 @@ export class DependentRows {
     const sent = await this.#change(change, stamp, limits);
     // A transaction returns no row.
     if (sent.kind === 'applied')
-      return { kind: 'applied', row: task.links === undefined && sent.item ? decodeTask(sent.item) : undefined };
+      return {
+        kind: 'applied',
+        row: task.links === undefined && sent.item ? decodeTask(sent.item) : undefined,
+        ...defined({ miscounted: sent.miscounted }),
+      };
     if (sent.kind === 'refused') return outcomeOf(sent, decodeTask, decodeTask);
     throw new StoreUnavailableError(`${own.verb}: the rows that depend on the task refused the change`, {
       applied: sent.earlierAttempt === 'unknown' ? 'unknown' : 'no',
@@ -115,7 +130,8 @@ export class DependentRows {
       const sent = await this.#change(one, stamp, limits).catch((error: unknown) => {
         throw isMissingTable(error) ? this.#missingElsewhere(one, error) : error;
       });
-      return committedOutcome(sent, effectReasons(sent));
+      const outcome = committedOutcome(sent, effectReasons(sent));
+      return outcome.kind === 'applied' ? { ...outcome, ...defined({ miscounted: miscountedIn(sent) }) } : outcome;
     });
   }
 
@@ -218,18 +234,19 @@ export class DependentRows {
     if (refusal === undefined) return oneOfMany;
     const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
     // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
-    if (record === undefined || record.pending === 0) return send([]);
+    if (record === undefined || record.pending === 0) return { ...(await send([])), ...noteOf(record) };
     const last = partOf('count', actionOf(countLast(this.#table, batch, ending, stamp)));
     const { waiter } = record;
-    if (waiter.kind === 'nobody') return send([last]);
+    if (waiter.kind === 'nobody') return { ...(await send([last])), ...noteOf(record) };
     const wake = partOf('waiter', actionOf(resumeParent(this.#table, waiter.task, batch, stamp)));
-    return retryContended(`the end of batch ${batch.id}`, this.#sender.patience, async () => {
+    const ended = await retryContended(`the end of batch ${batch.id}`, this.#sender.patience, async () => {
       const woken = await send([last, wake]);
       if (refusalsOf(woken, 'waiter').length === 0) return woken;
       // The waiter no longer waits, so the batch ends without it. If an operator has retried the waiter since then, it waits again.
       const unwoken = await send([last, partOf('waiter', isNotWaiting(this.#table, waiter.task, batch))]);
       return unwoken.kind === 'canceled' && refusalsOf(unwoken, 'waiter').length > 0 ? contended(unwoken) : unwoken;
     });
+    return { ...ended, ...noteOf(record) };
   }
 
   /** A task that leaves `running` frees the slot of its key. */

@@ -5,6 +5,7 @@
  * refused and the caller reads again. A transaction can name each row only once, so all its changes to one line are planned together.
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
+import { MIN_EPOCH_MS } from '../../../core/validate/moment.ts';
 import type { LineState } from '../../task/line.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
@@ -78,5 +79,8 @@ export class Lines {
 export function decodeLine(item: DynamoItem | undefined): LineState | undefined {
   if (item === undefined) return undefined;
   const row = new ItemReader(item);
-  return { tail: row.count('tail'), turn: row.count('turn') };
+  const line = { tail: row.count('tail'), turn: row.count('turn') };
+  // Tickets begin at the time of the line's first task.
+  if (line.turn < MIN_EPOCH_MS) throw row.corrupt('turn', `is ${line.turn}, below the ticket of any task`);
+  return line;
 }

@@ -286,10 +286,9 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
 }
 
 /**
- * Guard: mine.
+ * Guard: mine. Outcomes: refused = taken over.
  * Effect: ready again at once, the attempt refunded. `readyAt` stays: it is in the past, and moving it would cost two index writes.
  *   If the claim has a count of consecutive hand-backs, it is stored; otherwise the stored count stays.
- * Outcomes: refused = taken over.
  */
 export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp): Statement<'update'> {
   const { handBacks } = claim;

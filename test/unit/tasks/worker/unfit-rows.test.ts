@@ -8,6 +8,7 @@ import type { EnqueueOptions } from '../../../../shared/tasks/task/task-request.
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 
 const PLACES = 3;
 const TABLE = 'leasehold';
@@ -40,7 +41,7 @@ const CASES = Object.entries(COMPANIONS).flatMap(([kind, { attributes }]) =>
 );
 
 test.each(CASES)('$attribute of a $kind is $name', async ({ kind, attribute, value }) => {
-  const { key, options } = COMPANIONS[kind] as Companion;
+  const { key, options } = COMPANIONS[kind]!;
   let driver: DynamoDriver | undefined;
   const queue = openMemoryQueue((inner) => (driver = inner));
   await fill(queue, options);
@@ -66,6 +67,32 @@ test.each(CASES)('$attribute of a $kind is $name', async ({ kind, attribute, val
   for (const id of GOOD) expect(await queue.client.get(id)).toMatchObject({ state: 'done' });
   expect(isDamaged).toBe(true);
   expect(queue.meter.read().requests).toBeLessThan(300);
+});
+
+test.each([
+  ['none are pending', { pending: 0 }],
+  ['one is pending', { pending: 1 }],
+])('a batch that says too early that %s is reported by an end that meets it', async (_what, wrong) => {
+  let driver: DynamoDriver | undefined;
+  const queue = openMemoryQueue((inner) => (driver = inner));
+  await fill(queue, undefined);
+  const Key = { ...batchKey(QUEUE, 'b') };
+  const { Item } = (await driver?.attempt('get', { TableName: TABLE, Key, ConsistentRead: true }, never)) ?? {};
+  await driver?.attempt('put', { TableName: TABLE, Item: { ...Item, ...wrong } }, never);
+  const errors: unknown[] = [];
+  const log = { ...silent, error: (...line: unknown[]) => void errors.push(line) };
+
+  await queue.work({ bad: defineTask({ name: 'bad', run: () => null }), good }, { log });
+
+  expect(errors).toContainEqual([
+    'batch miscounted',
+    {
+      error: expect.stringMatching(
+        /^batch b of queue default counts \d pending of 3 children.*written its row$/,
+      ) as string,
+    },
+  ]);
+  for (let n = 0; n < PLACES; n++) expect(await queue.client.get(`b/${n}`)).toMatchObject({ state: 'done' });
 });
 
 const good = defineTask({ name: 'good', run: () => 'ok' });
