@@ -6,6 +6,7 @@ export type OpenPage = (options: PageOptions, runtime: Runtime) => Promise<Page>
 export interface PageOptions {
   readonly table: string;
   readonly endpoint?: string | undefined;
+  readonly allowHttp?: boolean | undefined;
   readonly region?: string | undefined;
   /** Partitions of the ready index, as deployed. Tasks in other partitions are not shown. */
   readonly shards: number;

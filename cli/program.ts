@@ -84,7 +84,7 @@ function printVersion({ output }: Context): Promise<void> {
 }
 
 const GLOBAL_OPTIONS = `
-Also: --table --endpoint --allow-http --region --max-clock-skew --json (leasehold --help)`;
+Also: --table --endpoint --region --max-clock-skew --json (leasehold --help)`;
 
 const HELP = `
 ${EXIT_CODE_HELP}

@@ -117,7 +117,10 @@ function endpointOf({ region, endpoint, credentials, allowHttp }: EdgeOptions): 
     throw new ConfigurationError(`region = ${shown(region)}: pass the region of the table, such as 'eu-west-1'`);
   if (endpoint === undefined)
     return `https://dynamodb.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
-  ensureSafe(endpoint, { allowHttp, accessKeyId: typeof credentials === 'object' ? credentials.accessKeyId : undefined });
+  ensureSafe(endpoint, {
+    allowHttp,
+    accessKeyId: typeof credentials === 'object' ? credentials.accessKeyId : undefined,
+  });
   return endpoint;
 }
 

@@ -22,7 +22,10 @@ export function ensureEndpoint(endpoint: string): void {
  */
 export function ensureSafe(
   endpoint: string,
-  { allowHttp = false, accessKeyId }: { readonly allowHttp?: boolean | undefined; readonly accessKeyId?: string | undefined },
+  {
+    allowHttp = false,
+    accessKeyId,
+  }: { readonly allowHttp?: boolean | undefined; readonly accessKeyId?: string | undefined },
 ): void {
   ensureEndpoint(endpoint);
   const isPlain = URL.parse(endpoint)?.protocol === 'http:';

@@ -115,8 +115,11 @@ function partitionsReadBy<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['
       Keys.map(({ pk }) => String(pk)),
     );
   if (kind !== 'query') return [];
-  const { IndexName = '', KeyConditionExpression = '', ExpressionAttributeValues = {} } =
-    input as DynamoCalls['query']['input'];
+  const {
+    IndexName = '',
+    KeyConditionExpression = '',
+    ExpressionAttributeValues = {},
+  } = input as DynamoCalls['query']['input'];
   const [, placeholder = ''] = /= (:\w+)/.exec(KeyConditionExpression) ?? [];
   return [`${IndexName} ${String(ExpressionAttributeValues[placeholder])}`];
 }

@@ -23,7 +23,7 @@ describe('takes omitted options from the environment', () => {
     vi.stubEnv('LEASEHOLD_TABLE', 'from-environment');
     vi.stubEnv('LEASEHOLD_ENDPOINT', 'not a URL');
 
-    expect(() => createLeasehold()).toThrow(/^endpoint not a URL is not a URL/);
+    expect(() => createLeasehold()).toThrow(/^endpoint "not a URL" is not a URL/);
     expect(createLeasehold({ endpoint: NOWHERE.endpoint }).table).toBe('from-environment');
     expect(createLeasehold({ ...NOWHERE, table: 'given' }).table).toBe('given');
     expect(createLeasehold({ clientConfig: { region: 'local' } }).table).toBe('from-environment');

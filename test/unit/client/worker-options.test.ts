@@ -68,6 +68,7 @@ const OPTIONS: { readonly [Name in keyof WorkerOptions]-?: Option<WorkerOptions[
   table: { value: () => 'another', see: found, seen: [0, 1] },
   queue: { value: () => 'another', see: found, seen: [0, 1] },
   endpoint: { value: () => other.endpoint, see: found, seen: [0, 1] },
+  allowHttp: { value: () => true, see: acceptsHttp, seen: [true, false] },
   clientConfig: { value: () => ({ endpoint: other.endpoint, ...OF_OTHER }), see: found, seen: [0, 1] },
   client: { value: () => new DynamoDBClient({ endpoint: other.endpoint, ...OF_OTHER }), see: found, seen: [0, 1] },
   region: { value: () => 'eu-west-1', see: regionOf, seen: ['eu-west-1', 'local'] },
@@ -213,6 +214,18 @@ test.concurrent.each(Object.entries(OPTIONS))('%s', async (name, { value, see, s
 /** How tasks end in a worker that ends when nothing is due. */
 function drained(options: WorkerOptions, definitions: Readonly<Record<string, unknown>>) {
   return createWorker(definitions, { ...options, untilDrained: true }).run();
+}
+
+/** Whether it would send to another machine without TLS. */
+async function acceptsHttp(options: WorkerOptions): Promise<boolean> {
+  const open = async () => connectDynamo({ ...options, endpoint: 'http://db.example' }, systemRuntime);
+  return open().then(
+    (connection) => {
+      connection.close();
+      return true;
+    },
+    () => false,
+  );
 }
 
 /** The number of tasks that a worker finds, of one that waits. */

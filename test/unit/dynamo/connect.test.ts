@@ -148,8 +148,8 @@ describe('connectDynamo', () => {
   });
 
   test.each<[ConnectionOptions, string]>([
-    [{ endpoint: '127.0.0.1:8000' }, 'endpoint 127.0.0.1:8000 is not a URL such as http://127.0.0.1:8000'],
-    [{ endpoint: 'ftp://127.0.0.1' }, 'endpoint ftp://127.0.0.1 is not a URL such as'],
+    [{ endpoint: '127.0.0.1:8000' }, 'endpoint "127.0.0.1:8000" is not a URL such as http://127.0.0.1:8000'],
+    [{ endpoint: 'ftp://127.0.0.1' }, 'endpoint "ftp://127.0.0.1" is not a URL such as'],
     [{ client, endpoint: 'http://127.0.0.1:8000' }, 'client and endpoint are mutually exclusive'],
     [{ client, region: 'eu-west-1' }, 'client and region are mutually exclusive'],
     [{ client, clientConfig: {} }, 'client and clientConfig are mutually exclusive'],

@@ -82,9 +82,17 @@ test.each([
 
 const TOKEN = 'TOKEN-THAT-IS-SECRET';
 test.each([
-  ['a line break in a token', { accessKeyId: 'a', secretAccessKey: 's', sessionToken: `two\n${TOKEN}` }, /x-amz-security-token/],
+  [
+    'a line break in a token',
+    { accessKeyId: 'a', secretAccessKey: 's', sessionToken: `two\n${TOKEN}` },
+    /x-amz-security-token/,
+  ],
   ['a line break after a key', { accessKeyId: `${TOKEN}\n`, secretAccessKey: 's' }, /authorization/],
-  ['a character above 255', { accessKeyId: 'a', secretAccessKey: 's', sessionToken: `${TOKEN}\u2028` }, /x-amz-security-token/],
+  [
+    'a character above 255',
+    { accessKeyId: 'a', secretAccessKey: 's', sessionToken: `${TOKEN}\u2028` },
+    /x-amz-security-token/,
+  ],
   ['a provider without credentials', () => undefined, /^credentials: pass accessKeyId/],
   ['a provider with an empty secret', () => ({ accessKeyId: TOKEN, secretAccessKey: '' }), /^credentials: pass/],
 ])('leasehold/edge sends nothing with %s, and quotes none of it', async (_what, credentials, message) => {
