@@ -20,6 +20,7 @@ const LOOPS: Readonly<Record<string, string>> = {
   'shared/dynamo/engine/directory.ts': PAGES,
   'shared/dynamo/wire/web-body.ts': 'reads a stream',
   'shared/core/runtime/deflate.ts': 'reads a stream',
+  'shared/core/wait/wait.ts': WAITS,
   'shared/session/keep-alive.ts': 'heartbeats',
   'shared/coordination/lock/lock-contender.ts': 'two rounds: the second judges the session that the first has met',
   'shared/coordination/lock/several.ts': 'two rounds, likewise',
