@@ -1,6 +1,6 @@
 /**
- * What readers say about rows that were damaged by hand: each attribute of each kind of row that the flows write, missing, of another type,
- * or negative. After an intended change: `npx vitest run proof/simulation/placement/damaged-rows.test.ts -u`, and read the difference.
+ * What readers say about rows that were damaged by hand: each attribute of each kind of row that flows and scenes write, missing, of another
+ * type, or negative. After an intended change: `npx vitest run proof/simulation/placement/damaged-rows.test.ts -u`, and read the difference.
  */
 import { expect, test } from 'vitest';
 import type { Stores } from '../../../shared/client/stores.ts';
@@ -13,10 +13,11 @@ import { semaphoreName, splitKey } from '../../../shared/dynamo/engine/keys.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
+import { SCENES } from '../../../test/scenes/book.ts';
+import { set } from '../../../test/scenes/play.ts';
 import { withSimulatedAborts } from '../../../test/support/machines/abort-signal.ts';
 import { EPOCH_MS } from '../invariants/sessions.ts';
 import type { WorkerPlace } from '../workloads/worker-place.ts';
-import { CALLS } from './calls.ts';
 import { FLOWS } from './flows.ts';
 import { Stage } from './stage.ts';
 
@@ -50,7 +51,7 @@ const READS: Readonly<Record<string, Read>> = {
   schedule: (stores, queue, name) => stores.schedules.get({ queue, name }),
 };
 
-/** Keeps a row of each kind, state and set of attributes that it meets. */
+/** Keeps the rows that it meets. */
 class CollectingStage extends Stage {
   readonly #rows: Map<string, DynamoItem>;
 
@@ -75,35 +76,50 @@ class CollectingStage extends Stage {
   }
 
   #collect(): void {
-    for (const item of this.recorder.rows.values()) {
-      if (typeof item.sk !== 'string' || READS[item.sk] === undefined) continue;
-      const shape = `${item.sk} ${String(item.state ?? item.status)} ${Object.keys(item).sort().join(' ')}`;
-      if (!this.#rows.has(shape)) this.#rows.set(shape, structuredClone(item));
-    }
+    keep(this.#rows, this.recorder.rows.values());
+  }
+}
+
+/** One row of each kind, state and set of attributes. */
+function keep(kept: Map<string, DynamoItem>, rows: Iterable<DynamoItem>): void {
+  for (const item of rows) {
+    if (typeof item.sk !== 'string' || READS[item.sk] === undefined) continue;
+    const shape = `${item.sk} ${String(item.state ?? item.status)} ${Object.keys(item).sort().join(' ')}`;
+    if (!kept.has(shape)) kept.set(shape, structuredClone(item));
   }
 }
 
 test('damaged rows are refused with what is wrong, or read as if the attribute were not there', async () => {
   const rows = new Map<string, DynamoItem>();
-  for (const flow of [...FLOWS, ...CALLS]) await withSimulatedAborts(() => new CollectingStage(rows).play(flow));
-  const outcomes = new Map<string, Set<string>>();
+  for (const flow of FLOWS) await withSimulatedAborts(() => new CollectingStage(rows).play(flow));
+  for (const scene of SCENES) {
+    const { world, act } = await set(scene);
+    await act();
+    keep(rows, world.rows?.() ?? []);
+  }
+  const outcomes = new Map<string, Map<string, Set<string>>>();
 
   for (const item of rows.values()) {
     const whole = await outcomeOf(item);
-    for (const { place, damaged } of damagesOf(item)) {
+    for (const { attribute, damage, damaged } of damagesOf(item)) {
       const outcome = await outcomeOf(damaged);
       if (outcome === UNWRITABLE) continue;
       const told = outcome === whole ? 'makes no difference' : outcome.startsWith('{') ? 'is read' : outcome;
-      outcomes.set(place, (outcomes.get(place) ?? new Set()).add(told));
+      const ofAttribute = outcomes.get(attribute) ?? new Map<string, Set<string>>();
+      outcomes.set(attribute, ofAttribute.set(damage, (ofAttribute.get(damage) ?? new Set()).add(told)));
     }
   }
 
-  const lines = [...outcomes].map(([place, told]) => `${place}: ${[...told].sort().join(' | ')}`);
+  const lines = [...outcomes].map(([attribute, damages]) => {
+    const told = [...damages].map(([damage, answers]) => `${damage}: ${[...answers].sort().join(' | ')}`);
+    return `${attribute}, ${told.sort().join('; ')}`;
+  });
   await expect(`${lines.sort().join('\n')}\n`).toMatchFileSnapshot('./damaged-rows.golden.txt');
 });
 
 interface Damaged {
-  readonly place: string;
+  readonly attribute: string;
+  readonly damage: string;
   readonly damaged: DynamoItem;
 }
 
@@ -114,13 +130,13 @@ function damagesOf({ pk, sk, ...item }: DynamoItem): readonly Damaged[] {
     const name = `${String(sk)}.${attribute}`;
     for (const [damage, other] of DAMAGES)
       if (typeof other !== typeof value || damage === 'negative' || STATES.includes(attribute))
-        damages.push({ place: `${name} is ${damage}`, damaged: { pk, sk, ...changed(item, attribute, other) } });
+        damages.push({ attribute: name, damage, damaged: { pk, sk, ...changed(item, attribute, other) } });
     if (!isMap(value)) continue;
     for (const inner of Object.keys(value))
       for (const [damage, other] of DAMAGES.filter(([one]) => one === 'missing' || one === 'a map')) {
         const map = changed(value, inner, other);
-        const place = `${name}.${inner.replaceAll(/\b\w+\.\d+-\d+/g, 'id')} is ${damage}`;
-        damages.push({ place, damaged: { pk, sk, ...item, [attribute]: map } });
+        const place = `${name}.${inner.replaceAll(/\b(?:here|there)-\d+/g, 'id').replaceAll(/\b\w+\.\d+-\d+/g, 'id')}`;
+        damages.push({ attribute: place, damage, damaged: { pk, sk, ...item, [attribute]: map } });
       }
   }
   return damages;
