@@ -21,47 +21,37 @@ describe('LeaseholdStack', () => {
   test('tells clients what they need, under names that do not change', () => {
     const template = Template.fromStack(newStack(true).stack);
 
-    expect(template.findOutputs('*')).toMatchInlineSnapshot(`
-      {
-        "DispatcherFunctionName": {
-          "Description": "Invokes workers",
-          "Value": {
-            "Ref": "WorkersDispatcherHandlerFunctionB685C9EF",
-          },
+    expect(template.findOutputs('*')).toEqual({
+      DispatcherFunctionName: {
+        Description: 'Invokes workers',
+        Value: {
+          Ref: 'WorkersDispatcherHandlerFunctionB685C9EF',
         },
-        "QueueName": {
-          "Description": "The queue that clients enqueue into",
-          "Value": "default",
+      },
+      QueueName: {
+        Description: 'The queue that clients enqueue into',
+        Value: 'default',
+      },
+      TableName: {
+        Description: 'The table that clients connect to',
+        Value: {
+          Ref: 'WorkersTable91D4FC36',
         },
-        "TableName": {
-          "Description": "The table that clients connect to",
-          "Value": {
-            "Ref": "WorkersTable91D4FC36",
-          },
+      },
+      WorkerFunctionName: {
+        Description: 'Runs tasks',
+        Value: {
+          Ref: 'WorkersWorkerHandlerFunctionFDEE1807',
         },
-        "WorkerFunctionName": {
-          "Description": "Runs tasks",
-          "Value": {
-            "Ref": "WorkersWorkerHandlerFunctionFDEE1807",
-          },
-        },
-      }
-    `);
+      },
+    });
   });
 
   test('keeps the identity of what holds data: a changed logical id would replace the table', () => {
     const template = Template.fromStack(newStack(true).stack);
 
-    expect(Object.keys(template.findResources('AWS::DynamoDB::Table'))).toMatchInlineSnapshot(`
-      [
-        "WorkersTable91D4FC36",
-      ]
-    `);
-    expect(Object.keys(template.findResources('AWS::SQS::Queue'))).toMatchInlineSnapshot(`
-      [
-        "WorkersDispatcherDeadLetters2AA6A865",
-      ]
-    `);
+    expect(Object.keys(template.findResources('AWS::DynamoDB::Table'))).toEqual(['WorkersTable91D4FC36']);
+    expect(Object.keys(template.findResources('AWS::SQS::Queue'))).toEqual(['WorkersDispatcherDeadLetters2AA6A865']);
   });
 
   test.each([

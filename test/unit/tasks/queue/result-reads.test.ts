@@ -40,18 +40,16 @@ test('one wait', async () => {
 
   expect(await q.wait(q.client.result('t', { wait: '4s' }))).toMatchObject({ kind: 'deadline' });
 
-  expect(q.reads).toMatchInlineSnapshot(`
-    [
-      "0 one",
-      "100 batch of 1",
-      "300 batch of 1",
-      "700 batch of 1",
-      "1500 batch of 1",
-      "2500 batch of 1",
-      "3500 batch of 1",
-      "4000 one",
-    ]
-  `);
+  expect(q.reads).toEqual([
+    '0 one',
+    '100 batch of 1',
+    '300 batch of 1',
+    '700 batch of 1',
+    '1500 batch of 1',
+    '2500 batch of 1',
+    '3500 batch of 1',
+    '4000 one',
+  ]);
 });
 
 test('waits that begin at other times share what they can, and a task that is waited for twice is read once', async () => {
@@ -64,26 +62,24 @@ test('waits that begin at other times share what they can, and a task that is wa
 
   await q.wait(Promise.all(waiting));
 
-  expect(q.reads).toMatchInlineSnapshot(`
-    [
-      "0 one",
-      "0 one",
-      "60 one",
-      "60 one",
-      "100 batch of 2",
-      "160 batch of 1",
-      "300 batch of 2",
-      "360 batch of 1",
-      "700 batch of 2",
-      "760 batch of 1",
-      "1500 batch of 2",
-      "1560 batch of 1",
-      "2000 one",
-      "2000 one",
-      "2060 one",
-      "2060 one",
-    ]
-  `);
+  expect(q.reads).toEqual([
+    '0 one',
+    '0 one',
+    '60 one',
+    '60 one',
+    '100 batch of 2',
+    '160 batch of 1',
+    '300 batch of 2',
+    '360 batch of 1',
+    '700 batch of 2',
+    '760 batch of 1',
+    '1500 batch of 2',
+    '1560 batch of 1',
+    '2000 one',
+    '2000 one',
+    '2060 one',
+    '2060 one',
+  ]);
 });
 
 test.each([0, 1, 49, 50, 51, 99, 100, 101])(
