@@ -17,7 +17,7 @@ test.each([
   ['docs/timing.md', `of the *worker's* session: ${seconds(task)} by default`],
   ['docs/timing.md', `once a heartbeat (${seconds(looksApartMs(defaults.ttlMs))})`],
   ['docs/timing.md', `reads up to ${1_000 / MIN_POLL_GAP_MS / 2} units a second`],
-  ['docs/beside-the-others.md', `${seconds(task)} after its last heartbeat by default (TTL and clock bound)`],
+  ['docs/coming-from.md', `${seconds(task)} after its last heartbeat by default (TTL and clock bound)`],
 ])('%s has: %s', (document, sentence) => {
   expect(textOf(document)).toContain(sentence);
 });
