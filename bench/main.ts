@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   crowd: () => import('./crowd.ts'),
   dev: () => import('./dev.ts'),
   fanout: () => import('./fanout.ts'),
+  feel: () => import('./feel.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   listing: () => import('./listing.ts'),

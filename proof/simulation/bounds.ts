@@ -10,18 +10,12 @@ import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { mostReadUnitsOfWake } from '../../shared/operate/cost/standing-cost.ts';
 import { SHOWS_WITHIN_MS } from '../../shared/tasks/dispatch/pending-starts.ts';
 import { INDEX_LAG_MS } from '../../shared/tasks/dispatch/wake.ts';
-import {
-  CLAIMS_PER_LOSS,
-  FOREIGN_SAMPLE,
-  HELD_RECHECK_MS,
-  PAGE_ENTRIES,
-  UNUSED_LANES_MS,
-} from '../../shared/tasks/picker/tuning.ts';
+import { CLAIMS_PER_LOSS, HELD_RECHECK_MS, IDLE_AFTER_MS, PAGE_ENTRIES } from '../../shared/tasks/picker/tuning.ts';
 import { QUANTUM } from '../../shared/tasks/task/group-walk.ts';
 import { FRESH_MS as QUEUE_FRESH_MS } from '../../shared/tasks/worker/queue-state.ts';
 
 /** Read before any world sets them: smaller pages and samples make a worker read more often, not sooner. */
-const SHIPPED = { claimsPerLoss: CLAIMS_PER_LOSS, foreignSample: FOREIGN_SAMPLE, page: PAGE_ENTRIES } as const;
+const SHIPPED = { claimsPerLoss: CLAIMS_PER_LOSS, helped: QUANTUM, page: PAGE_ENTRIES } as const;
 
 /** Time between two samples of the rules about waits. */
 export const SAMPLE_EVERY_MS = 5_000;
@@ -58,8 +52,8 @@ export function servedMs(
   return LONGEST_PAUSE_MS[kind] + SAMPLE_EVERY_MS + (isAlone ? 0 : ttlMs + maxClockSkewMs);
 }
 
-/** L10: how long a task of any lane waits while a worker has a free slot. */
-export const STARVING_MS = UNUSED_LANES_MS;
+/** L10: how long a task of any lane waits while a worker has a free slot: two polls of a lane that nobody names. */
+export const STARVING_MS = 2 * IDLE_AFTER_MS;
 
 /**
  * L10: the same beside a lone worker, in a lane that the queue's row names. First a crashed worker's session expires, a tick starts the next
@@ -127,7 +121,7 @@ export function lostClaims({ workers, workersStay = false }: Workers, won: numbe
  * A foreign shard without workers gives a page, in random order.
  */
 export function passedBy({ concurrency, shards }: Pick<Workers, 'concurrency'> & { readonly shards: number }): number {
-  return (shards > 1 ? SHIPPED.page : SHIPPED.foreignSample) + 2 * concurrency;
+  return (shards > 1 ? SHIPPED.page : SHIPPED.helped) + 2 * concurrency;
 }
 
 /** LATE: later tasks that one process begins before the oldest: it tries the tasks of a page in random order. */

@@ -205,10 +205,10 @@ export const BY_READERS: readonly BlindBug[] = [
   {
     id: 'N26',
     what: 'A worker ends with an error when its clock is set back on a long backlog.',
-    file: 'shared/tasks/picker/partition-entries.ts',
+    file: 'shared/tasks/picker/partition.ts',
     from: `    if (now < this.#readUpTo) this.#after = undefined;\n`,
     to: '',
-    test: 'test/unit/tasks/picker/any-clock.test.ts',
+    test: 'test/unit/tasks/picker/partition.test.ts',
     title: 'oldest first',
   },
   {

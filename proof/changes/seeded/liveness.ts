@@ -2,7 +2,7 @@
 import type { Mutant } from '../change.ts';
 
 const WAIT = 'shared/core/wait/wait.ts';
-const CANDIDATES = 'shared/tasks/picker/candidates.ts';
+const ROWS = 'shared/tasks/picker/rows.ts';
 const RUN = 'shared/tasks/run/run-claim.ts';
 
 /** One row after the other in trouble, and many callers in each process. */
@@ -25,9 +25,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'X212',
     what: 'the tasks of dead workers are left to them',
-    file: CANDIDATES,
-    from: 'if (heldUntil === undefined) return true;',
-    to: 'if (heldUntil === undefined) return false;',
+    file: ROWS,
+    from: 'return until === undefined;',
+    to: 'return false;',
     killedBy: ['L10', 'L3'],
     profile: 'processes',
   },

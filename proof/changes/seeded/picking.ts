@@ -2,7 +2,7 @@
 import type { Mutant } from '../change.ts';
 
 const PICKER = 'shared/tasks/picker/task-picker.ts';
-const ENTRIES = 'shared/tasks/picker/partition-entries.ts';
+const PARTITION = 'shared/tasks/picker/partition.ts';
 const PLAN = 'shared/tasks/dispatch/plan.ts';
 
 /** A feed, and many sources to poll. */
@@ -14,18 +14,21 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
     id: 'K1',
     what: 'each end of a task makes every own source worth a poll',
     file: PICKER,
-    from: 'task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)',
-    to: 'true',
+    from: 'if (isMissed && place !== undefined) place.isHot = true',
+    to: 'if (isOver) this.#partitions.expect()',
     killedBy: ['CREEP'],
     profile: 'row',
-    changes: { ...FED, stays: true, environments: 2, shards: 24, feedEveryMs: 60, latencyMs: 3, faultyMs: 12_000 },
+    changes: { ...FED, stays: true, environments: 2, shards: 16, feedEveryMs: 200, latencyMs: 3, faultyMs: 12_000 },
   },
   {
     id: 'K2',
-    what: 'workers that share a shard have no slices of it',
+    what: 'workers that share a shard have no slices of it, and choose no part of it when they lose claims',
     file: PLAN,
     from: 'sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined',
     to: 'undefined',
+    also: [
+      { file: 'shared/tasks/picker/share.ts', from: 'if (!isWon && isTooMany)', to: 'if (isTooMany && all === 0)' },
+    ],
     killedBy: ['CROWD'],
     profile: 'backlog',
     changes: { ...BACKLOG, environments: 12, concurrency: 4, floodTasks: 1_600 },
@@ -33,8 +36,8 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K3',
     what: 'the oldest entries are not read again while there are others',
-    file: ENTRIES,
-    from: 'this.#options.isOwn() && this.#headAtMonotonicMs <= this.#ports.runtime.clock.monotonic()',
+    file: PARTITION,
+    from: 'this.isOwn && !this.lane.isOfGroups && this.#oldestReadAt + this.#options.heartbeatMs <= now',
     to: 'false',
     killedBy: ['LATE'],
     profile: 'backlog',
@@ -43,9 +46,9 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K5',
     what: 'a key whose latest start is in the future has not stood still before then',
-    file: 'shared/tasks/picker/key-runners.ts',
-    from: 'Math.max(stillMs, this.#clock.now() - view.seen.enteredAt)',
-    to: 'Math.min(stillMs + 1e12, this.#clock.now() - view.seen.enteredAt)',
+    file: 'shared/tasks/picker/waits.ts',
+    from: 'known.changedAt = Math.min(enteredAt, this.#now)',
+    to: 'known.changedAt = enteredAt',
     killedBy: ['L10'],
     profile: 'keys',
   },

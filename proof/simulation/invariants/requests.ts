@@ -5,7 +5,7 @@
  *
  * Reads are charged like AWS does: half a unit for a query that finds nothing.
  */
-import { MIN_POLL_GAP_MS, PAGES_PER_POLL } from '../../../shared/tasks/picker/tuning.ts';
+import { MIN_POLL_GAP_MS } from '../../../shared/tasks/picker/tuning.ts';
 import { unitsOfWake } from '../bounds.ts';
 import { QUEUE_NAME } from '../rows.ts';
 import { Recent, WINDOW_MS } from './recent.ts';
@@ -14,6 +14,8 @@ import type { Assumptions, Family } from './rule.ts';
 const PERMITS = `permits#${QUEUE_NAME}`;
 /** Each shortest gap of the schedule allows one poll. */
 const GAPS = WINDOW_MS / MIN_POLL_GAP_MS;
+/** Pages of a poll that passes full keys. One that reads more rests longer. */
+const PAGES_PER_POLL = 4;
 
 /**
  * Maximum index queries in a window: in each gap, the poll of the schedule, and one of a source that had more entries. Beside tasks of a full

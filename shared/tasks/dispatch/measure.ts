@@ -89,9 +89,10 @@ async function readPartition(
       now,
       wanted: limit,
       quantum: limit,
-      ofGroup: (hint) => hint.limit?.limit ?? Infinity,
-      onPage: (entries) => {
-        for (const { hint } of entries) firsts.see(hint.line);
+      visit: (group) => {
+        for (const { hint } of group) firsts.see(hint.line);
+        const [first] = group;
+        return { left: first?.hint.line === undefined ? (first?.hint.limit?.limit ?? Infinity) : 1 };
       },
       onDamaged,
     });

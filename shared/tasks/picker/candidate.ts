@@ -1,6 +1,16 @@
 /** The candidates that the task picker gives to a worker, and the outcomes that the worker reports. */
 import type { Fullness } from '../task/key-limit.ts';
-import type { Found } from './candidates.ts';
+import type { ReadyTask, RunningTask } from '../task/task.ts';
+
+/**
+ * `ready`      claim it; if a task of its key has just freed a slot here, without reading the key's row.
+ * `abandoned`  its holder's session has expired: take it over.
+ * `adopted`    we already hold it, but do not run it: the response to our claim was lost.
+ */
+export type Found =
+  | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsCapacity?: true }
+  | { readonly kind: 'abandoned'; readonly task: RunningTask }
+  | { readonly kind: 'adopted'; readonly task: RunningTask };
 
 /** The outcome of a candidate. */
 export type Outcome =
@@ -25,7 +35,5 @@ export type Outcome =
 
 /** A task that a worker may try. It is checked out until `end`, which is called once. */
 export type Candidate = Found & {
-  /** Its claim succeeded, and its code starts. */
-  begin(): void;
   end(outcome: Outcome): Promise<void>;
 };

@@ -1,19 +1,34 @@
 /**
- * `Partitions` are the sources of one worker: one `PartitionSource` for each shard and lane, in own and in foreign shards.
+ * `Partitions` decides which partition is polled next, and when a worker has seen them all.
  *
- * A lane is *named* if the queue's row lists it, or if this worker has found an entry in it.
- * Clients may have more shards than this deployment; shards beyond the settings are added when the queue's row counts them.
+ *   1. One that had more entries is polled at once: the highest priority first, own shards before others, and otherwise the one that was
+ *      served longest ago.
+ *   2. Every partition has a time at which it is due again. Then it has its turn, unless there is more of a higher priority; but no more than
+ *      two such turns follow each other while there is more. The longer the worker has found nothing, the later own partitions are due;
+ *      those of lanes that nobody uses every minute or two; those of other workers' shards so often that all workers together poll each once a
+ *      heartbeat.
+ *   3. A worker that exits when empty polls each own one that it has not seen empty, since something here last changed, before it exits,
+ *      and a few of other workers.
  */
-import { shuffled } from '../../core/runtime/random.ts';
+import { QUANTUM } from '../task/group-walk.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
 import type { Slice } from '../task/slice.ts';
-import type { CandidatePorts } from './candidates.ts';
-import { ChosenSlice } from './chosen-slice.ts';
-import { entriesOf } from './partition-entries.ts';
-import type { PartitionPlace } from './partition-source.ts';
-import { PartitionSource, TurnCount } from './partition-source.ts';
-import { BESIDE_PLAIN_MS, FOREIGN_SAMPLE, HELD_RECHECK_MS } from './tuning.ts';
+import type { Priority } from '../task/task.ts';
+import { PRIORITIES } from '../task/task.ts';
+import type { PartitionPorts } from './partition.ts';
+import { Partition } from './partition.ts';
+import { Share } from './share.ts';
+import {
+  AFTER_FIRST_FIND,
+  FRESH_MS,
+  IDLE_AFTER_MS,
+  MIN_POLL_GAP_MS,
+  PLAIN_PER_GROUP,
+  ROUNDS_PER_FIND,
+  UNUSED_EVERY_MS,
+  jittered,
+} from './tuning.ts';
 
 export interface PartitionSettings {
   readonly queue: string;
@@ -21,177 +36,209 @@ export interface PartitionSettings {
   readonly homeShards: readonly number[];
   /** The worker's part of its home shards, if it shares them. Default: all of them. */
   readonly slice?: Slice | undefined;
+  readonly heartbeatMs: number;
+  /** Maximum gap between two polls. */
+  readonly pollMs: number;
+  /** The same after a minute without a find. Default: `pollMs`. */
+  readonly idlePollMs?: number | undefined;
   /** Whether the worker exits when nothing is due. */
   readonly exitsWhenEmpty: boolean;
   /** Whether a dispatcher polls the lanes that the queue's row does not name. */
   readonly hasDispatcher: boolean;
-  /** Renewal interval of workers' sessions: a third of the time after which a crashed worker is found. */
-  readonly heartbeatMs: number;
 }
 
-export interface PartitionPorts extends CandidatePorts {
+export interface LanePorts {
   /** Names of the lanes in use. Undefined: any may be. */
   readonly lanes: () => ReadonlySet<string> | undefined;
   /** Number of shards that were ever in use, if known. It may be larger than the number in the settings. */
   readonly shards: () => number | undefined;
 }
 
-/** The picker's counts of changes: when a task last ended here, and when one last made others due in any shard. */
-interface Seen {
-  readonly endedAt: number;
-  readonly followedAt: number;
-}
-
-/** The lane of tasks without priority and tenant. It counts as used until the queue's row is read. */
-const PLAIN_LANE = laneName({ priority: 'normal', isOfGroups: false });
+const PLAIN = laneName({ priority: 'normal', isOfGroups: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
-  readonly #turns = new TurnCount();
-  readonly #ports: PartitionPorts;
-  readonly #own: number[];
-  #foreign: readonly number[] = [];
-  #shards = 0;
-  readonly #sources = new Map<string, PartitionSource>();
-  /** Lanes in which this worker has found entries. */
-  readonly #foundLanes = new Set<string>();
-  /** Lanes that were named at the last `update`. */
-  #namedBefore: ReadonlySet<string> = new Set();
+  readonly #ports: PartitionPorts & LanePorts;
+  readonly #share: Share;
+  /** Names of lanes in which the worker has found tasks. */
+  readonly #foundLanes: ReadonlySet<string>;
+  readonly #byName = new Map<string, Partition>();
+  #all: readonly Partition[] = [];
+  /** Those of own shards and lanes in use. */
+  #own: readonly Partition[] = [];
+  /** Those that were polled and had nothing since something here last changed. */
+  #empty = new Set<Partition>();
+  #polls = 0;
+  /** Polls of partitions that were due since the last one of a partition with more. */
+  #scheduled = 0;
+  #foundAt: number;
+  #firstFoundAt: number | undefined;
 
-  constructor(settings: PartitionSettings, ports: PartitionPorts) {
+  constructor(settings: PartitionSettings, ports: PartitionPorts & LanePorts, foundLanes: ReadonlySet<string>) {
     this.#settings = settings;
     this.#ports = ports;
-    // In random order, so that workers that share shards do not begin with the same one.
-    this.#own = shuffled(ports.runtime.random, settings.homeShards);
-    this.#addShards(Math.max(settings.shards, ...this.#own.map((shard) => shard + 1)));
+    const { slice, homeShards, shards } = settings;
+    this.#share = new Share(slice, slice !== undefined || homeShards.length < shards, ports.runtime.random);
+    this.#foundLanes = foundLanes;
+    this.#foundAt = this.#now;
+    this.update();
   }
 
-  get shards(): number {
-    return this.#shards;
+  /** @param areNoneHeld whether nothing is checked out, so that the worker may exit */
+  next(areNoneHeld: boolean): Partition | undefined {
+    const best = this.best;
+    const due = best !== undefined && this.#scheduled > 1 ? undefined : this.due(best?.lane.priority);
+    this.#scheduled = due === undefined ? 0 : this.#scheduled + 1;
+    return due ?? best ?? (areNoneHeld ? this.unseen : undefined);
   }
 
-  get namedLanes(): readonly Lane[] {
-    return LANES.filter((lane) => this.#isNamed(lane));
+  /** The best partition that had more entries at its last poll. */
+  get best(): Partition | undefined {
+    const better = (one: Partition, other: Partition): number =>
+      one.rank - other.rank || Number(other.isOwn) - Number(one.isOwn) || one.servedAt - other.servedAt;
+    return this.#all.filter(({ isHot }) => isHot).toSorted(better)[0];
   }
 
-  isOwn({ shard }: Pick<PartitionPlace, 'shard'>): boolean {
-    return this.#own.includes(shard);
+  /** The partition that was due first, of a priority or a higher one. @param isAbove only of a higher one */
+  due(priority: Priority = 'low', isAbove = false): Partition | undefined {
+    const now = this.#now;
+    const most = PRIORITIES.indexOf(priority) - Number(isAbove);
+    return this.#all
+      .filter(({ isHot, dueAt, rank }) => !isHot && dueAt <= now && rank <= most)
+      .toSorted((one, other) => one.dueAt - other.dueAt)[0];
   }
 
-  /** Adds shards and lanes that have been added to the queue's row. */
-  update(): void {
-    this.#addShards(this.#ports.shards() ?? 0);
-    const named = this.namedLanes.map(laneName);
-    const added = new Set(named.filter((name) => !this.#namedBefore.has(name)));
-    this.#namedBefore = new Set(named);
-    if (added.size > 0) for (const source of this.own()) source.isHot ||= added.has(laneName(source.lane));
+  /** A partition that must be polled before the worker exits: all own ones, and a few of those of others, whose workers poll them too. */
+  get unseen(): Partition | undefined {
+    if (!this.#settings.exitsWhenEmpty) return undefined;
+    const mayHaveTasks = this.#settings.hasDispatcher ? this.#all.filter(({ isInUse }) => isInUse) : this.#all;
+    const [own, others] = [true, false].map((isOwn) => mayHaveTasks.filter((one) => one.isOwn === isOwn));
+    const unseen = (some: readonly Partition[] = []) => some.filter((one) => !this.#empty.has(one));
+    const seen = (others?.length ?? 0) - unseen(others).length;
+    return unseen(own)[0] ?? (seen < QUANTUM ? unseen(others)[0] : undefined);
   }
 
-  /** Notes that an entry was found in the lane. */
-  found(lane: Lane): void {
-    this.#foundLanes.add(laneName(lane));
+  /** Monotonic time of the next poll. */
+  get dueAt(): number {
+    return Math.min(...this.#all.map(({ isHot, dueAt }) => (isHot ? 0 : dueAt)));
   }
 
-  /** Adopts a shard that no worker serves: from now on it is an own shard. */
-  adopt(shard: number): void {
-    this.#own.push(shard);
-    this.#foreign = this.#foreign.filter((other) => other !== shard);
-    for (const source of this.#of([shard], this.namedLanes)) source.isHot = true;
-  }
-
-  own(lanes: readonly Lane[] = this.namedLanes): readonly PartitionSource[] {
-    return this.#of(this.#own, lanes);
-  }
-
-  /** Own partitions of lanes that are not named. */
-  unused(): readonly PartitionSource[] {
-    return this.own(LANES.filter((lane) => !this.#isNamed(lane)));
-  }
-
-  foreign(): readonly PartitionSource[] {
-    return this.#of(this.#foreign, this.namedLanes);
-  }
-
-  /**
-   * Returns a source that was not polled since the last task ended here, if any. A dispatcher polls lanes that are not named, but a task that
-   * made others due may have done so in any lane and shard.
-   */
-  unseen({ endedAt, followedAt }: Seen): PartitionSource | undefined {
-    const isUnseen = (since: number) => (source: PartitionSource) => source.seenChanges < since;
-    // A worker that has found tasks there finds the next ones first.
-    const foreign = this.foreign().toSorted((one, other) => Number(other.hasFound) - Number(one.hasFound));
-    const left = FOREIGN_SAMPLE - foreign.filter((source) => !isUnseen(endedAt)(source)).length;
-    return (
-      this.own().find(isUnseen(endedAt)) ??
-      this.unused().find(isUnseen(this.#settings.hasDispatcher ? followedAt : endedAt)) ??
-      foreign.find(isUnseen(followedAt)) ??
-      (left > 0 ? shuffled(this.#ports.runtime.random, foreign.filter(isUnseen(endedAt)))[0] : undefined)
-    );
-  }
-
-  #isNamed(lane: Lane): boolean {
-    return this.#isListed(lane) || this.#besideMs(lane) > 0;
-  }
-
-  /** Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use. */
-  #isListed(lane: Lane): boolean {
-    const { exitsWhenEmpty, hasDispatcher } = this.#settings;
-    const name = laneName(lane);
-    if (this.#foundLanes.has(name)) return true;
-    return this.#ports.lanes()?.has(name) ?? (exitsWhenEmpty || hasDispatcher || name === PLAIN_LANE);
-  }
-
-  /**
-   * How long a partition of the lane rests after a poll that found nothing, if only the other lane of its priority is listed. A queue whose
-   * tasks have keys uses both, because tasks that are tried again later stand without the others of their key. 0: it does not rest.
-   */
-  #besideMs(lane: Lane): number {
-    const isBeside = !this.#isListed(lane) && this.#isListed({ ...lane, isOfGroups: !lane.isOfGroups });
-    if (!isBeside) return 0;
-    if (!lane.isOfGroups) return HELD_RECHECK_MS;
-    // Otherwise a tick lists it.
-    return this.#ports.lanes() === undefined ? BESIDE_PLAIN_MS : 0;
-  }
-
-  #of(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionSource[] {
-    return shards.flatMap((shard) => lanes.map((lane) => this.#sourceOf({ shard, lane })));
-  }
-
-  #sourceOf(place: PartitionPlace): PartitionSource {
-    const { shard, lane } = place;
-    const name = `${laneName(lane)} ${shard}`;
-    const known = this.#sources.get(name);
-    if (known !== undefined) return known;
-    const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
-    const { clock, random } = this.#ports.runtime;
-    const slice = new ChosenSlice(this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined, random);
-    const options = {
-      ...lane,
-      isExpected: this.#isNamed(lane),
-      isOwn: () => this.isOwn(place),
-      headEveryMs: this.#settings.heartbeatMs,
-      slice,
+  /** Notes that a poll begins. @returns what to call with its result */
+  poll(partition: Partition): (result: { readonly isEmpty: boolean; readonly pages: number }) => void {
+    const empty = this.#empty;
+    partition.servedAt = ++this.#polls;
+    return ({ isEmpty, pages }) => {
+      if (isEmpty) empty.add(partition);
+      const everyMs = jittered(this.#everyMs(partition), this.#ports.runtime.random);
+      partition.dueAt = this.#now + Math.max(everyMs, partition.restMs(pages));
     };
-    const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
-      clock,
-      slice,
-      turns: this.#turns,
-      heartbeatMs: this.#settings.heartbeatMs,
-      restMs: () => this.#besideMs(lane),
-    });
-    // Before the first tick, tasks may be in any lane.
-    source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);
-    this.#sources.set(name, source);
-    return source;
   }
 
-  #addShards(known: number): void {
-    const added = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
-    const others = added.filter((shard) => !this.#own.includes(shard));
+  /** Notes that something was found: there may be more, so own partitions are due sooner. */
+  found(): void {
+    this.#foundAt = this.#now;
+    this.#firstFoundAt ??= this.#foundAt;
+    for (const own of this.#own) own.dueAt = Math.min(own.dueAt, this.#now + this.#everyMs(own));
+  }
+
+  /** Notes that something here has changed, so that any partition may have tasks. */
+  change(): void {
+    this.#empty = new Set();
+  }
+
+  /** Makes own partitions worth a poll: those of groups of a priority, or all of the priorities in use. */
+  expect(ofGroups?: Priority): void {
+    for (const one of this.#all) {
+      const isMeant =
+        ofGroups === undefined
+          ? this.#own.some(({ rank }) => rank === one.rank)
+          : one.lane.isOfGroups && one.lane.priority === ofGroups;
+      one.isHot ||= one.isOwn && isMeant;
+    }
+  }
+
+  /** Adds lanes and shards that the queue's row names since the last time, or in which a task was found. */
+  update(): void {
+    const { homeShards, exitsWhenEmpty } = this.#settings;
+    const shards = Math.max(this.#settings.shards, this.#ports.shards() ?? 0, ...homeShards.map((shard) => shard + 1));
     // A long-lived worker that owns all shards also serves shards that are added later.
-    const ownsAll = !this.#settings.exitsWhenEmpty && this.#shards > 0 && this.#foreign.length === 0;
-    if (ownsAll) this.#own.push(...others);
-    else this.#foreign = [...this.#foreign, ...shuffled(this.#ports.runtime.random, others)];
-    this.#shards += added.length;
+    const ownsAll = !exitsWhenEmpty && homeShards.length >= this.#settings.shards;
+    const inUse = new Set(LANES.filter((lane) => this.#isInUse(lane)));
+    let hasChanged = false;
+    for (let shard = 0; shard < shards; shard++)
+      for (const lane of LANES) {
+        const isOwn = ownsAll || homeShards.includes(shard);
+        hasChanged = this.#set(lane, { shard, isOwn, isInUse: inUse.has(lane) }) || hasChanged;
+      }
+    if (!hasChanged) return;
+    this.#all = [...this.#byName.values()].filter(({ isOwn, isInUse }) => isOwn || isInUse);
+    this.#own = this.#all.filter(({ isOwn, isInUse }) => isOwn && isInUse);
+  }
+
+  /** @returns whether anything has changed */
+  #set(
+    lane: Lane,
+    { shard, isOwn, isInUse }: { readonly shard: number; readonly isOwn: boolean; readonly isInUse: boolean },
+  ): boolean {
+    const { queue, heartbeatMs } = this.#settings;
+    const { random } = this.#ports.runtime;
+    const name = `${laneName(lane)} ${shard}`;
+    const known = this.#byName.get(name);
+    if (known?.isInUse === isInUse) return false;
+    const place = { queue, priority: lane.priority, shard };
+    const options = {
+      place,
+      lane,
+      isOwn,
+      share: isOwn ? this.#share : new Share(undefined, true, random),
+      isInUse,
+      heartbeatMs,
+    };
+    const partition = new Partition(options, this.#ports);
+    this.#byName.set(name, partition);
+    // Before the first tick, tasks may be in any lane.
+    partition.isHot = isOwn && (isInUse || this.#ports.lanes() === undefined);
+    // In random order, so that workers that share shards do not begin with the same one.
+    partition.servedAt = -random.next();
+    partition.dueAt = this.#now + random.next() * this.#everyMs(partition);
+    return true;
+  }
+
+  /** Whether the lane is in use, as far as is known. Tasks of keys that are tried again later stand in the plain lane. */
+  #isInUse(lane: Lane): boolean {
+    const { exitsWhenEmpty, hasDispatcher } = this.#settings;
+    const listed = this.#ports.lanes();
+    return [lane, { ...lane, isOfGroups: true }].some((one) => {
+      const name = laneName(one);
+      const isAssumed = exitsWhenEmpty || hasDispatcher || name === PLAIN;
+      return this.#foundLanes.has(name) || (listed?.has(name) ?? isAssumed);
+    });
+  }
+
+  #everyMs({ isInUse, isOwn, lane }: Partition): number {
+    const { shards, homeShards, heartbeatMs, exitsWhenEmpty, hasDispatcher } = this.#settings;
+    if (!isOwn) return (heartbeatMs * shards) / Math.max(1, homeShards.length);
+    if (isInUse) return this.#roundMs(this.#own.length);
+    // The first task with a tenant or an order, and others of the same priority, if no tick looks for it.
+    const beside = this.#own.filter((own) => own.rank === PRIORITIES.indexOf(lane.priority)).length;
+    return hasDispatcher || exitsWhenEmpty || beside === 0 ? UNUSED_EVERY_MS : PLAIN_PER_GROUP * beside * this.#mostMs;
+  }
+
+  /** How long a round of polls of so many partitions takes. */
+  #roundMs(partitions: number): number {
+    const hasFoundAgain = (this.#firstFoundAt ?? this.#foundAt) + FRESH_MS < this.#foundAt;
+    const factor = this.#settings.exitsWhenEmpty && !hasFoundAgain ? AFTER_FIRST_FIND : 1;
+    const leastMs = Math.max(partitions * MIN_POLL_GAP_MS, (this.#now - this.#foundAt) / ROUNDS_PER_FIND);
+    return Math.min(this.#settings.heartbeatMs, partitions * this.#mostMs, factor * leastMs);
+  }
+
+  /** The longest gap between two polls. */
+  get #mostMs(): number {
+    const { pollMs, idlePollMs = pollMs } = this.#settings;
+    return this.#now - this.#foundAt < IDLE_AFTER_MS ? pollMs : idlePollMs;
+  }
+
+  get #now(): number {
+    return this.#ports.runtime.clock.monotonic();
   }
 }

@@ -1,377 +1,310 @@
 /**
- * `TaskPicker` decides which task a worker tries next.
+ * Picks the next task for a worker to claim. Start here; everything else in this folder serves this loop:
  *
- * Candidates come from several sources: a partition of the ready index in an own or a foreign shard,
- * the next task of a key, and announced tasks. A poll reads one source. Three rules say which one is polled:
- *   1. A source that had more entries at its last poll is polled at once: the highest priority first, own shards before foreign ones,
- *      and otherwise the least recently served source.
- *   2. At times set by `poll-schedule.ts`, the least recently polled own source has its turn.
- *      While a source has more, only sources of its priority or a higher one have turns.
- *   3. In turn with these, foreign shards are scanned for tasks of crashed workers; a worker without other work helps there.
- * Announced tasks are read only if no source is worth a poll.
+ *     poll a partition ──▶ skip what is known to wait ──▶ read the rows ──▶ hand out candidates ──▶ the worker claims
  *
- * Tasks of crashed workers are tried first. The oldest entries of an own partition are read again once a heartbeat.
- * So a later task of the partition can overtake a crashed worker's task by at most a heartbeat.
+ * A *partition* is one queue, priority and shard of an index, once for plain tasks and once for tasks with a tenant or key (a *lane*).
+ * A *poll* reads one page of it: ids only. Most polls find nothing, so most of this code decides when not to poll.
  *
- * A worker exits when it has polled all own sources since its last task ended, and foreign ones if that may have made tasks due there.
- * All of this is advisory: reads may be stale, and the condition of the claim decides.
+ * What is polled next: `partitions.ts`. Which part of it a worker tries first: `partition.ts` and `share.ts`.
+ * What is skipped: tasks that run elsewhere, for 2 s or half of the time that they have run (`rows.ts`); tasks of a full key, and of a line
+ * whose turn has not come, for a quarter of the time for which nothing has changed (`waits.ts`); and other workers' parts.
+ * What goes first: the next task of a key or line whose task has just ended here; tasks of crashed workers; then the oldest.
+ * Tasks that were announced are read by their ids for a slot that would otherwise rest: at once, or when they are due.
+ *
+ * Nothing here is needed for safety. All reads may be stale; a wrong guess costs a refused claim. Three mistakes cost more, and each has
+ * happened: not reading a full key's running tasks (if their worker has crashed, the key stands still for ever), counting the tasks of full
+ * keys as a tenant's share (its other keys starve), and exiting before the last partition was polled (tasks wait for the next tick).
  */
-import type { Fullness } from '../task/key-limit.ts';
-import type { Lane } from '../task/lane.ts';
+import { parentOf } from '../task/batch.ts';
+import { QUANTUM } from '../task/group-walk.ts';
+import { laneName } from '../task/lane.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
-import { Announced } from './announced.ts';
-import type { Candidate, Outcome } from './candidate.ts';
-import type { Found } from './candidates.ts';
-import { Candidates } from './candidates.ts';
-import { ForeignShards } from './foreign-shards.ts';
-import { DirectCandidates } from './direct-candidates.ts';
-import type { Linked } from './key-capacity.ts';
-import type { PartitionSource } from './partition-source.ts';
-import type { PartitionPorts, PartitionSettings } from './partitions.ts';
+import { PRIORITIES } from '../task/task.ts';
+import type { Candidate, Found, Outcome } from './candidate.ts';
+import type { Partition } from './partition.ts';
+import type { LanePorts, PartitionSettings } from './partitions.ts';
 import { Partitions } from './partitions.ts';
-import { PollSchedule, jittered } from './poll-schedule.ts';
-import { TakeRate } from './take-rate.ts';
-import {
-  FOREIGN_SAMPLE,
-  FRESH_MS,
-  MIN_POLL_GAP_MS,
-  PAGE_ENTRIES,
-  POLLS_PER_REFILL,
-  UNFIT_RECHECK_MS,
-} from './tuning.ts';
+import type { RowsPorts, RowsSettings } from './rows.ts';
+import { Rows } from './rows.ts';
+import { FRESH_MS, HELD_RECHECK_MS, IDLE_AFTER_MS, MIN_POLL_GAP_MS, PAGE_ENTRIES, jittered } from './tuning.ts';
 
-export interface PickerSettings extends PartitionSettings {
-  /** Maximum gap between two polls: see `poll-schedule.ts`. */
-  readonly pollMs: number;
-  /** The same after a minute without a find. Default: `pollMs`. */
-  readonly idlePollMs?: number | undefined;
-  readonly maxClockSkewMs: number;
-}
+export interface PickerSettings extends RowsSettings, PartitionSettings {}
 
-export interface PickerPorts extends PartitionPorts {
+export interface PickerPorts extends RowsPorts, LanePorts {
   /** Notifies resting slots that there is something to find now. */
   readonly onWorthPolling: () => void;
 }
 
-/** Candidates of one poll, as long as their rows are fresh. */
-interface Buffer {
-  readonly found: Found[];
-  readonly source?: PartitionSource | undefined;
-  readonly staleAtMonotonicMs: number;
+/** A checked-out candidate that waits for a slot. */
+interface Buffered {
+  readonly found: Found;
+  readonly from: Partition | undefined;
+  readonly staleAt: number;
 }
-
-const NOTHING: Buffer = { found: [], staleAtMonotonicMs: Infinity };
 
 export class TaskPicker {
   readonly #settings: PickerSettings;
   readonly #ports: PickerPorts;
-  readonly #candidates: Candidates;
+  readonly #rows: Rows;
   readonly #partitions: Partitions;
-  readonly #foreign: ForeignShards;
-  readonly #directCandidates: DirectCandidates;
-  readonly #announced: Announced;
-  readonly #schedule: PollSchedule;
-  readonly #rate: TakeRate;
-  #buffer = NOTHING;
-  /** The number of slots that wait for a candidate, and the refill that they wait for. */
+  #buffer: Buffered[] = [];
+  #announced: TaskKey[] = [];
+  /** Announced tasks that are due later, by id, and when each is read again. */
+  readonly #later = new Map<string, TaskKey & { readonly readAt: number }>();
+  /** Rows to read at once: doubled when slots use them up in time, halved when they do not. */
+  #batch = 1;
+  #foundAt = -Infinity;
+  /** Slots that wait for a refill. */
   #waiting = 0;
   #refilling: Promise<void> | undefined;
-  /**
-   * Counts events that may have made tasks due. The other two are its values when a task last ended here, and when a task here last made
-   * others due in any shard.
-   */
-  #changes = 0;
-  #endedAt = 0;
-  #followedAt = -1;
-  /** Whether everything was polled since the last task ended here, and nothing was found. */
-  #isEmpty = false;
+  #runnersReadAt: number;
+  /** When the waiting tasks of full keys were last tried, and a partition polled that was due, whatever is at hand. */
+  #asideAt = -Infinity;
 
   constructor(session: string, settings: PickerSettings, ports: PickerPorts) {
     this.#settings = settings;
     this.#ports = ports;
-    const part = settings.homeShards.length / settings.shards / (settings.slice?.of ?? 1);
-    const onJoined = (lane: Lane): void => this.#partitions.found(lane);
-    const onPassed = (): void => this.expectFollowers();
-    this.#candidates = new Candidates({ session, ...settings, part }, { ...ports, onJoined, onPassed });
-    this.#partitions = new Partitions(settings, ports);
-    this.#foreign = new ForeignShards(settings, ports, this.#partitions);
-    this.#directCandidates = new DirectCandidates(this.#candidates, ports);
-    this.#announced = new Announced(this.#candidates);
-    this.#schedule = new PollSchedule(settings, ports.runtime);
-    this.#rate = new TakeRate(ports.runtime.clock);
+    this.#rows = new Rows(session, settings, ports);
+    this.#partitions = new Partitions(settings, ports, this.#rows.lanes);
+    this.#runnersReadAt = this.#now;
   }
 
   /** Returns the next candidate; undefined if other workers hold all due tasks, or none is due. */
   async next(): Promise<Candidate | undefined> {
-    if (this.#now > this.#buffer.staleAtMonotonicMs) this.#dropBuffer();
-    const isWaiting = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
-    if (isWaiting()) await this.#refillOnce();
-    if (isWaiting()) await this.#directCandidates.settled();
-    const isDirect = !this.#directCandidates.isEmpty;
-    const found = this.#take();
-    if (found === undefined) return undefined;
-    this.#rate.take();
-    const slice = isDirect ? undefined : this.#buffer.source?.slice;
-    return {
-      ...found,
-      begin: () => {
-        slice?.claimed(true);
-      },
-      end: (outcome) => {
-        // Workers that lose tasks of a key compete for its slots, which a slice of the tasks does not change.
-        if (outcome === 'contended' && found.task.links?.concurrency === undefined) slice?.claimed(false);
-        return this.#end(found, outcome);
-      },
-    };
+    this.#dropStale();
+    if (this.#buffer.length === 0 || this.#asideAt + FRESH_MS < this.#now) await this.#refillOnce();
+    for (;;) {
+      const next = this.#buffer.shift();
+      if (next === undefined) return undefined;
+      const { found, from } = next;
+      const { id, links } = found.task;
+      if (found.kind !== 'ready' || this.#rows.keys.hasRoom(links?.concurrency)) {
+        this.#rows.keys.enter(links?.concurrency, id);
+        return { ...found, end: (outcome) => this.#end(found, from, outcome) };
+      }
+      this.#rows.putBack(found.task);
+      this.#rows.keys.wait(links?.concurrency, found.task, next.staleAt);
+    }
   }
 
   /** Tasks named by the worker's event are tried before all others: the index may not show them yet. */
-  beginWith(tasks: readonly TaskKey[]): Promise<void> {
-    return this.#directCandidates.read(tasks);
+  async beginWith(tasks: readonly TaskKey[]): Promise<void> {
+    this.#add((await this.#rows.choose(tasks)).found);
   }
 
-  /** Notes that tasks were enqueued. @param ids their ids, if known. Without ids, every own source is worth a poll */
+  /** Notes that tasks were enqueued. @param ids their ids, if known. Without ids, own partitions in use are worth a poll */
   expectTasks(ids: readonly string[] = []): void {
-    this.#isEmpty = false;
-    if (ids.length > 0 && this.#announced.add(ids.map((id) => ({ queue: this.#settings.queue, id })))) return;
-    this.#heatOwn();
+    this.#partitions.change();
+    const known = new Set(this.#announced.map(({ id }) => id));
+    const { queue } = this.#settings;
+    const all = [...this.#announced, ...ids.filter((id) => !known.has(id)).map((id) => ({ queue, id }))];
+    if (ids.length > 0 && all.length <= PAGE_ENTRIES) this.#announced = all;
+    else this.#partitions.expect();
   }
 
-  /** Notes that a task here has made others due, in any shard. A worker that exits polls all its sources before; others read these rows. */
+  /** Notes that a task here has made others due. */
   expectFollowers(followers: readonly TaskKey[] = []): void {
-    this.#followedAt = ++this.#changes;
-    const { exitsWhenEmpty, queue: own } = this.#settings;
-    this.expectTasks(exitsWhenEmpty ? [] : followers.flatMap(({ queue, id }) => (queue === own ? [id] : [])));
+    this.expectTasks(followers.flatMap(({ queue, id }) => (queue === this.#settings.queue ? [id] : [])));
   }
 
   /** Returns how long a slot without a candidate rests, unless something wakes it. */
   get restMs(): number {
-    const isAnnounced = !this.#announced.isEmpty;
-    const restMs = isAnnounced || this.#hot().length > 0 ? 0 : this.#schedule.restMs;
-    return Math.max(restMs, jittered(MIN_POLL_GAP_MS, this.#ports.runtime.random));
+    const laterAt = Math.min(...[...this.#later.values()].map(({ readAt }) => readAt));
+    const restMs = this.#announced.length > 0 ? 0 : Math.min(this.#partitions.dueAt, laterAt) - this.#now;
+    return Math.min(this.#settings.pollMs, Math.max(restMs, jittered(MIN_POLL_GAP_MS, this.#ports.runtime.random)));
   }
 
-  /** Waits for background work. Call it when this worker takes no more tasks. */
-  finish(): Promise<void> {
-    return this.#directCandidates.settled();
-  }
-
-  /** Whether no candidate is checked out and polls have found nothing since the last task ended. */
+  /** Whether no candidate is checked out, and polls have found nothing since the last task ended. */
   get isDrained(): boolean {
-    const isQuiet = this.#announced.isEmpty && !this.#isExpectingKey && !this.#directCandidates.isUnderWay;
-    return this.#candidates.areNone && this.#isEmpty && isQuiet;
+    const isQuiet = this.#rows.areNone && this.#announced.length === 0 && !this.#rows.keys.areExpecting;
+    return isQuiet && this.#partitions.best === undefined && this.#partitions.unseen === undefined;
   }
 
-  async #end({ kind, task }: Found, outcome: Outcome): Promise<void> {
+  async #end({ task, kind }: Found, from: Partition | undefined, outcome: Outcome): Promise<void> {
+    const concurrency = task.links?.concurrency;
+    this.#rows.keys.leave(concurrency, task.id);
+    this.#rows.putBack(task);
+    if (outcome !== 'unfit') this.#partitions.change();
     switch (outcome) {
       case 'ended':
       case 'settled':
       case 'kept':
-        this.#ended(task, outcome);
-        if (outcome !== 'kept') this.#releaseKeySlot(task);
+        from?.claimed(true);
         break;
       case 'expired':
+        this.#rows.skip(task, HELD_RECHECK_MS);
+        break;
       case 'undecided':
-        this.#ended(task, outcome);
-        this.#candidates.skip(task, outcome === 'expired' ? undefined : Infinity);
+        this.#rows.skip(task, Infinity);
         break;
       case 'unfit':
-        this.#candidates.skip(task, UNFIT_RECHECK_MS);
+        this.#rows.skip(task, IDLE_AFTER_MS);
         break;
       case 'contended':
-        this.#candidates.lost({ kind, task });
+        // Workers that lose tasks of a key or line compete for its slots, which a part of the tasks does not change.
+        if (concurrency === undefined && task.links?.line === undefined) from?.claimed(false);
+        this.#rows.keys.wait(concurrency, task);
+        this.#rows.skip(task, HELD_RECHECK_MS);
         break;
       case 'untried':
         break;
       default:
-        if (kind === 'ready') await this.#turnAwayFull(task, outcome.full);
+        if (concurrency !== undefined) this.#rows.keys.seeFull(concurrency, outcome.full);
+        if (kind === 'ready') await this.#rows.turnAway(task);
     }
-    this.#candidates.places.leave(task);
-    this.#candidates.putBack(task);
+    if (outcome === 'ended' || outcome === 'settled' || outcome === 'expired') await this.#follow(task, from, outcome);
     // Slots rest until the last end is written. Now the worker may exit.
-    if (this.#settings.exitsWhenEmpty && this.#candidates.areNone) this.#ports.onWorthPolling();
+    if (this.#settings.exitsWhenEmpty && this.#rows.areNone) this.#ports.onWorthPolling();
   }
 
-  /** Its end may have made others due: a callback, a parent, the next of its key, the next of its line, which is tried at once if known. */
-  #ended(task: Linked, outcome: Outcome): void {
-    this.#endedAt = ++this.#changes;
-    this.#isEmpty = false;
-    this.#candidates.ended(task);
-    if (task.links !== undefined) this.#followedAt = this.#changes;
-    // A postponed task keeps its turn, and its batch waits for it.
-    if (outcome === 'settled') return;
-    const isOver = outcome === 'ended' || outcome === 'expired';
-    const isFollowed = isOver && this.#directCandidates.followInLine(task, this.#heatOwn.bind(this));
-    if (task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)) this.#heatOwn();
-  }
-
-  /** The next known task of its key is tried before all others. */
-  #releaseKeySlot(task: Linked): void {
-    if (task.links?.concurrency === undefined) return;
-    const { places } = this.#candidates;
-    places.leave(task);
-    this.#directCandidates.propose(this.#candidates.nextOfKey(task));
-    // The last known task takes the slot; read more of them while it runs.
-    if (places.isNextKnown(task)) return;
-    if (!this.#directCandidates.callBack(task))
-      for (const source of this.#partitions.own()) source.isHot ||= source.hasFound;
-    this.#ports.onWorthPolling();
-  }
-
-  /** It is polled again when a task of its key ends here, or after a while. */
-  async #turnAwayFull(task: ReadyTask, full: Fullness): Promise<void> {
-    this.#isEmpty = false;
-    this.#candidates.postponeBriefly(task);
-    this.#candidates.places.seeFull(task, full);
-    await this.#candidates.joinGroups([task]);
+  /** The end of a task may have made others due: the next of its key or line, which is tried at once if it is known, and a parent. */
+  async #follow(
+    { id, priority, links = {} }: Found['task'],
+    from: Partition | undefined,
+    outcome: Outcome,
+  ): Promise<void> {
+    const { concurrency, line, batch } = links;
+    const { keys, lines } = this.#rows;
+    // A postponed task keeps its turn, and its batch waits for it. A worker that stays reads when it is due.
+    const isOver = outcome !== 'settled';
+    if (!isOver && !this.#settings.exitsWhenEmpty) this.expectTasks([id]);
+    const { fresh, unread } = concurrency === undefined ? { unread: [] } : keys.ended(concurrency);
+    const behind = line === undefined || !isOver ? [] : lines.behind(line);
+    if (line !== undefined && behind.length > 0) await lines.read([{ ...line, ticket: line.ticket + 1 }], true);
+    const isKnown = fresh !== undefined && this.#rows.checkOut(fresh);
+    const read = async () => (await this.#rows.choose([...unread, ...behind])).found;
+    const found: readonly Found[] = isKnown ? [{ kind: 'ready', task: fresh }] : await read();
+    // All tasks of a line stand in one partition, and so do those of a key of which one may run.
+    const place = from?.lane.isOfGroups === true && (line !== undefined || concurrency?.limit === 1) ? from : undefined;
+    this.#buffer = [...found.map((one) => this.#buffered(freed(one, concurrency?.key), place)), ...this.#buffer];
+    const isMissed = found.length === 0 && (concurrency !== undefined || line !== undefined);
+    if (isMissed && place !== undefined) place.isHot = true;
+    else if (isMissed) this.#partitions.expect(priority);
+    if (isOver && batch !== undefined) this.expectTasks([parentOf(batch)]);
+    if (isMissed || found.length > 0 || batch !== undefined) this.#ports.onWorthPolling();
+    const ahead = isKnown ? await read() : [];
+    this.#buffer.push(...ahead.map((one) => this.#buffered(one, place)));
   }
 
   async #refillOnce(): Promise<void> {
     this.#waiting++;
-    this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));
-    await this.#refilling.finally(() => void this.#waiting--);
+    this.#refilling ??= this.#refill().finally(() => {
+      this.#refilling = undefined;
+    });
+    await this.#refilling.finally(() => {
+      this.#waiting--;
+    });
   }
 
   /** Polls until one shows something to try, or none is worth a poll. */
   async #refill(): Promise<void> {
     // Slots that ask at the same time share one poll.
     await Promise.resolve();
+    this.#rows.forget();
     this.#partitions.update();
-    this.#candidates.forgetHeld();
-    const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
-    if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
-    for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++) {
-      if (!(await this.#pollNext())) break;
+    if (this.#runnersReadAt + this.#settings.heartbeatMs <= this.#now) {
+      this.#runnersReadAt = this.#now;
+      this.#add(await this.#rows.abandoned());
     }
-    if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
-    if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
-    if (this.#buffer.found.length === 0) this.#fill(await this.#candidates.abandonedRunners());
-    const isIdle = this.#buffer.found.length === 0 && this.#candidates.areNone;
-    this.#isEmpty = isIdle && this.#hot().length === 0 && this.#unseen() === undefined;
+    if (this.#asideAt + FRESH_MS < this.#now) {
+      this.#asideAt = this.#now;
+      const priority = this.#buffer[0]?.found.task.priority;
+      // One of them, and all of a higher priority.
+      for (let due = this.#partitions.due(priority); due !== undefined; due = this.#partitions.due(priority, true))
+        await this.#poll(due);
+      this.#add((await this.#rows.choose(await this.#rows.keys.retry(this.#waiting))).found);
+    }
+    // Polls whose rows others have taken are followed by larger ones.
+    let times = 1;
+    for (let polls = 0; polls < PAGE_ENTRIES && this.#buffer.length === 0; polls++) {
+      const partition = this.#partitions.next(this.#rows.areNone);
+      if (partition === undefined) break;
+      if (await this.#poll(partition, times)) times *= 2;
+    }
+    if (this.#buffer.length === 0) await this.#readAnnounced();
   }
 
-  /** @returns whether a source was worth a poll */
-  async #pollNext(): Promise<boolean> {
-    const [best] = this.#hot();
-    const pending = best ?? this.#unseen();
-    const scanned = best !== undefined && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
-    const isScanFirst = this.#foreign.scanAtMonotonicMs < this.#schedule.dueAtMonotonicMs;
-    const turn = (isScanFirst && scanned !== undefined ? undefined : this.#turn(best)) ?? scanned;
-    const source = turn ?? pending;
-    if (source === undefined) return false;
-    await (turn !== undefined && turn === scanned ? this.#scan(turn) : this.#poll(source));
-    return true;
-  }
-
-  /** Sources that had more entries at their last poll, in the order in which to poll them. */
-  #hot(): readonly PartitionSource[] {
-    const isForeign = (source: PartitionSource): number => Number(!this.#partitions.isOwn(source));
-    return [...this.#partitions.own(), ...this.#partitions.unused(), ...this.#partitions.foreign()]
-      .filter(({ isHot }) => isHot)
-      .sort(
-        (one, other) => one.rank - other.rank || isForeign(one) - isForeign(other) || one.servedAt - other.servedAt,
-      );
-  }
-
-  /** The source to poll now by the schedule, if any. */
-  #turn(best: PartitionSource | undefined): PartitionSource | undefined {
-    if (!this.#schedule.isDue) return undefined;
-    const own = this.#partitions.own();
-    const unused = this.#settings.hasDispatcher ? [] : this.#partitions.unused();
-    const isUnused = this.#schedule.beginUnused(unused.length, this.#ports.lanes() !== undefined);
-    const pool = (isUnused ? unused : own).filter((source) => best === undefined || source.rank <= best.rank);
-    const foreign = best === undefined && !isUnused ? this.#foreign.oldest : undefined;
-    const cool = pool.filter(({ isHot, isResting }) => !isHot && !isResting);
-    const turn = oldestPoll([...cool, ...(foreign === undefined ? [] : [foreign])]);
-    if (turn !== undefined) this.#schedule.begin(own.filter(({ isResting }) => !isResting).length);
-    return turn;
-  }
-
-  /** A source that must be polled before the worker exits, if any. */
-  #unseen(): PartitionSource | undefined {
-    if (!this.#settings.exitsWhenEmpty || !this.#candidates.areNone || this.#isEmpty) return undefined;
-    return this.#partitions.unseen({ endedAt: this.#endedAt, followedAt: this.#followedAt });
-  }
-
-  async #poll(source: PartitionSource): Promise<void> {
-    const isOwn = this.#partitions.isOwn(source);
-    const most = Math.min(PAGE_ENTRIES, Math.max(1, this.#waiting, this.#rate.expected));
-    const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_SAMPLE) : 1;
-    const hints = await source.next({
-      now: this.#ports.runtime.clock.now(),
-      wanted: isOwn ? most : foreignRows,
-      ...this.#candidates.worthOf(source.name),
-      changes: this.#changes,
+  /** @returns whether it has read rows */
+  async #poll(partition: Partition, times = 1): Promise<boolean> {
+    const { keys, lines } = this.#rows;
+    const { isOwn } = partition;
+    const polled = this.#partitions.poll(partition);
+    const most = isOwn ? Math.max(this.#waiting, this.#batch) : QUANTUM;
+    const { hints, pages } = await partition.next({
+      wanted: Math.min(PAGE_ENTRIES, times * most),
+      isWorthReading: (hint) => this.#rows.isWorthReading(hint),
+      visit: (name, group) => (group[0]?.hint.line === undefined ? keys.visit(name, group) : lines.visit(group)),
+      admit: (asked) => keys.admit(asked),
     });
-    if (hints.length > 0) this.#partitions.found(source.lane);
-    const { found, taken } = await this.#candidates.choose(hints, isOwn ? Infinity : this.#aHeartbeatAgo);
-    source.isHeldByOthers = hints.length > 0 && found.length === 0;
-    // Reading two rows that other workers have taken costs as much as reading the page again.
-    if (isOwn && taken >= 2) source.readAgain();
-    // The tasks of a full key hide a crashed worker's task behind them.
-    const isOfFullKeys = source.lane.isOfGroups && taken < hints.length;
-    source.isHot = source.hasMore && (isOwn || hints.length === 0 || found.length > 0 || isOfFullKeys);
-    if (!isOwn && found.some(({ kind }) => kind === 'abandoned')) this.#partitions.adopt(source.shard);
-    this.#giveBack(source, found.slice(most));
-    this.#fill(found.slice(0, most), source);
+    // A worker with work of its own takes only tasks of crashed workers from others.
+    const isHelping = isOwn || this.#partitions.best?.isOwn !== true;
+    if (hints.length > 0) this.#rows.lanes.add(laneName(partition.lane));
+    const { found, taken } = await this.#rows.choose(hints, ({ id }) => !isHelping || partition.isOfOthers(id));
+    partition.isHot = partition.hasMore && (isOwn || hints.length === 0 || taken < hints.length);
+    if (taken > 1) partition.readAgain();
+    this.#add(found.slice(0, most), partition);
+    this.#giveBack(found.slice(most), partition);
+    polled({ isEmpty: found.length === 0 && !partition.isHot, pages });
+    return hints.length > 0;
   }
 
-  /** Polls only for tasks of crashed workers. */
-  async #scan(source: PartitionSource): Promise<void> {
-    const hints = await this.#foreign.scan(source, this.#candidates.worthOf(source.name));
-    const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);
-    const abandoned = found.filter(({ kind }) => kind === 'abandoned');
-    for (const { kind, task } of found) if (kind !== 'abandoned') this.#candidates.putBack(task);
-    if (abandoned.length > 0) this.#partitions.adopt(source.shard);
-    this.#fill(abandoned, source);
-  }
-
-  #fill(found: readonly Found[], source?: PartitionSource): void {
-    if (found.length === 0) return;
-    this.#isEmpty = false;
-    this.#buffer = { found: [...found], source, staleAtMonotonicMs: this.#now + FRESH_MS };
-    this.#schedule.found(this.#partitions.own().length, this.#endedAt === 0);
-  }
-
-  /** Drops candidates that slots did not take while they were fresh. They are read again when their source has its turn. */
-  #dropBuffer(): void {
-    const { found, source } = this.#buffer;
-    this.#buffer = NOTHING;
-    this.#giveBack(source, found);
-  }
-
-  /** Returns the next candidate whose key may have capacity, as far as this worker knows. */
-  #take(): Found | undefined {
-    const { places } = this.#candidates;
-    for (;;) {
-      const found = this.#directCandidates.next() ?? this.#buffer.found.shift();
-      if (found?.kind !== 'ready') return found;
-      if (places.mayHaveRoom(found.task)) {
-        places.enter(found.task);
-        return found;
-      }
-      this.#candidates.postponeBriefly(found.task);
-      this.#candidates.putBack(found.task);
+  /** In the order of the index: by priority, and round robin among tenants. */
+  async #readAnnounced(): Promise<void> {
+    for (const { queue, id, readAt } of this.#later.values()) {
+      if (readAt > this.#now) continue;
+      this.#later.delete(id);
+      this.#announced.push({ queue, id });
     }
+    const { found, later } = await this.#rows.choose(this.#announced.splice(0, PAGE_ENTRIES));
+    if (!this.#settings.exitsWhenEmpty) for (const task of later) this.#readLater(task);
+    const turns = new Map<string | undefined, number>();
+    const ordered = found.map((one) => {
+      const turn = turns.get(one.task.tenant) ?? 0;
+      turns.set(one.task.tenant, turn + 1);
+      return { one, rank: PRIORITIES.indexOf(one.task.priority), turn };
+    });
+    ordered.sort((one, other) => one.rank - other.rank || one.turn - other.turn);
+    this.#add(ordered.map(({ one }) => one));
   }
 
-  #giveBack(source: PartitionSource | undefined, found: readonly Found[]): void {
-    for (const { task } of found) this.#candidates.putBack(task);
-    source?.giveBack(found.map(({ task: { queue, id, readyAt } }) => ({ queue, id, readyAt })));
+  /** Of many, the first ones only: polls find all. Workers that have heard the same read the row one after another. */
+  #readLater({ queue, id, readyAt }: ReadyTask): void {
+    if (this.#later.size >= PAGE_ENTRIES) return;
+    const { clock, random } = this.#ports.runtime;
+    this.#later.set(id, { queue, id, readAt: this.#now + readyAt - clock.now() + random.next() * FRESH_MS });
   }
 
-  #heatOwn(): void {
-    for (const source of this.#partitions.own()) source.isHot = true;
+  #add(found: readonly Found[], from?: Partition): void {
+    if (found.length === 0) return;
+    if (found.length >= this.#batch && this.#now < this.#foundAt + 2 * MIN_POLL_GAP_MS)
+      this.#batch = Math.min(PAGE_ENTRIES, 2 * this.#batch);
+    this.#foundAt = this.#now;
+    this.#partitions.found();
+    const rankOf = ({ found: { task } }: Buffered): number => PRIORITIES.indexOf(task.priority);
+    this.#buffer.push(...found.map((one) => this.#buffered(one, from)));
+    this.#buffer.sort((one, other) => rankOf(one) - rankOf(other));
   }
 
-  /** If the worker exited, tasks that wait for a slot of their key would have to wait for the next tick. */
-  get #isExpectingKey(): boolean {
-    return this.#candidates.places.areExpecting;
+  #buffered(found: Found, from?: Partition): Buffered {
+    return { found, from, staleAt: this.#now + FRESH_MS };
   }
 
-  /** A session that has claimed a task since then cannot have expired yet, so it is not read. */
-  get #aHeartbeatAgo(): number {
-    return this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
+  /** Gives candidates back that slots did not take while they were fresh. */
+  #dropStale(): void {
+    const stale = this.#buffer.filter(({ staleAt }) => staleAt < this.#now);
+    if (stale.length === 0) return;
+    this.#buffer = this.#buffer.filter(({ staleAt }) => staleAt >= this.#now);
+    this.#batch = Math.max(1, Math.floor(this.#batch / 2));
+    for (const { found, from } of stale) this.#giveBack([found], from);
+  }
+
+  #giveBack(found: readonly Found[], from: Partition | undefined): void {
+    for (const { kind, task } of found) {
+      this.#rows.putBack(task);
+      if (kind === 'ready') this.#rows.keys.wait(task.links?.concurrency, task);
+    }
+    from?.giveBack(found.map(({ task }) => task));
   }
 
   get #now(): number {
@@ -379,6 +312,8 @@ export class TaskPicker {
   }
 }
 
-function oldestPoll(sources: readonly PartitionSource[]): PartitionSource | undefined {
-  return sources.toSorted((one, other) => one.polledAtMonotonicMs - other.polledAtMonotonicMs)[0];
+/** A task of the key that has just freed a slot here needs no read of the key's row. */
+function freed(found: Found, key: string | undefined): Found {
+  const isOfKey = key !== undefined && found.task.links?.concurrency?.key === key;
+  return found.kind === 'ready' && isOfKey ? { ...found, expectsCapacity: true } : found;
 }

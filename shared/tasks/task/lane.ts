@@ -5,7 +5,7 @@
  * Most queues use one lane, and polling an empty partition costs as much as polling a short one.
  * So the queue's row lists every lane that was ever used. The dispatcher polls all lanes at each tick and adds newly used ones.
  * Deployed workers poll the listed lanes, and all lanes after tasks that ended in the worker have made others due.
- * A worker without a dispatcher polls the other lanes as well: rarely (`tasks/picker/poll-schedule.ts`), and before it exits.
+ * A worker without a dispatcher polls the other lanes as well: rarely (`tasks/picker/partitions.ts`), and before it exits.
  * So a queue's first task in a new lane may wait for the next tick, or for a poll of its lane, but never forever.
  *
  * The row also stores how many shards were ever in use, because clients or an earlier deployment may have more than this deployment.

@@ -1,5 +1,5 @@
 /** The limits of a candidate: attempts, deaths, time. */
-import type { Found } from '../picker/candidates.ts';
+import type { Found } from '../picker/candidate.ts';
 import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { isAtMostOnce, retryOf, timeoutMsOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';

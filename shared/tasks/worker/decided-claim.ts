@@ -9,7 +9,7 @@
  * an earlier request was applied.
  *
  * Not decided here: a request that arrives after its key was found at capacity.
- * The picker finds that task in the index and adopts it (`tasks/picker/candidates.ts`).
+ * The picker finds that task in the index and adopts it (`tasks/picker/rows.ts`).
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';

@@ -53,7 +53,7 @@ export interface WorkerSettings {
   readonly concurrency: number;
   /** Whether each end is a line of level info, and not debug. */
   readonly logEnds?: boolean | undefined;
-  /** Maximum interval of polls. A poll reads one partition: see `tasks/picker/poll-schedule.ts`. */
+  /** Maximum interval of polls. A poll reads one partition: see `tasks/picker/partitions.ts`. */
   readonly pollMs: number;
   /** Poll interval after a minute in which polls found nothing. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
@@ -202,7 +202,6 @@ class QueueWorker {
       await this.#beginWithNamed();
       // Wait for every slot, even if others fail.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
-      await this.#picker.finish().catch((error: unknown) => this.#giveUp(error));
       await this.#hints?.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
@@ -314,7 +313,6 @@ class QueueWorker {
       const claim = { task: id, name, leaseCounter, attempt: attempts, session: session.id };
       if (takenOver) log.info('task taken over from a dead worker', claim);
       else log.debug('task claimed', claim);
-      candidate.begin();
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
       const settlement = await runAttempt(

@@ -278,7 +278,7 @@ describe('the way round the tenants', () => {
       const { hints } = await walk.next({
         ...query,
         wanted: 50,
-        admit: (entries) => Promise.resolve(new Set(entries.filter(({ hint }) => hint.readyAt >= full))),
+        admit: (hints) => Promise.resolve(hints.filter(({ readyAt }) => readyAt >= full)),
       });
 
       expect(hints.map(({ readyAt }) => readyAt - full)).toEqual([0, 1, 2, 3]);

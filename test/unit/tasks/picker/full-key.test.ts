@@ -132,28 +132,6 @@ describe('a key that is full', () => {
     expect(late).toBeLessThan(15);
   });
 
-  test('is shared by its workers, and a worker that is left alone takes all of it', async () => {
-    const mostOf = async (...workers: readonly number[]): Promise<number> => {
-      q = openMemoryQueue();
-      await fill(200, { limit: 10 });
-      let most = 0;
-      const work = (nth: number) => {
-        let running = 0;
-        const run = async (): Promise<void> => {
-          most = Math.max(most, ++running);
-          await q.clock.sleep(200);
-          running--;
-        };
-        return q.start({ keyed: defineTask({ name: 'keyed', run }) }, { concurrency: 10, slice: { nth, of: 2 } });
-      };
-      await q.clock.runUntil(Promise.all(workers.map(work)), () => true);
-      return most;
-    };
-
-    expect(await mostOf(0, 1)).toBe(6);
-    expect(await mostOf(0)).toBe(10);
-  });
-
   test('passes its slot on only for a moment, and then lets a higher priority go first', async () => {
     await fill(100, { limit: 1 });
     let waitedMs = Infinity;

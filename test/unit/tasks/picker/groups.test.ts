@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
-import { SCAN_ENTRIES } from '../../../../shared/tasks/picker/tuning.ts';
+import { PAGE_ENTRIES } from '../../../../shared/tasks/picker/tuning.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
@@ -243,7 +243,7 @@ describe('a full key that has stood still for long', () => {
     expect(await q.work({ keyed: keyed(0) })).toMatchObject({ ended: 'drained', claimed: 0 });
 
     // The others of the page are passed.
-    expect(q.meter.read().byVerb['task.getMany']?.readUnits).toBeLessThanOrEqual((1 + SCAN_ENTRIES) / 2);
+    expect(q.meter.read().byVerb['task.getMany']?.readUnits).toBeLessThanOrEqual((1 + PAGE_ENTRIES / 2) / 2);
     handBack.abort(new HandedBackError('deadline'));
     await q.clock.runUntil(holding, () => true);
   });

@@ -57,8 +57,8 @@ describe('the look for tasks', () => {
   test('reads no tenants in a queue without any, except once before exit', async () => {
     const { cost } = await drain(simulatedWorld(), settings, { noop }, (client) => enqueueMix(client, 500, PLAIN, 32));
 
-    // Three priorities in each shard.
-    expect(cost.byVerb['task.pageOfGroups']?.requests).toBeLessThanOrEqual(3 * settings.shards);
+    // Three priorities in each shard; one that was polled while a task ended is polled again.
+    expect(cost.byVerb['task.pageOfGroups']?.requests).toBeLessThanOrEqual(3 * settings.shards + settings.concurrency);
   });
 
   test('finds a task in a lane that no tick has seen before the worker exits', async () => {

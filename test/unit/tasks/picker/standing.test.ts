@@ -1,6 +1,6 @@
 /** When a worker that has seen a task under a live session finds that the session is over, whatever became of it. */
 import { expect, test } from 'vitest';
-import { Candidates } from '../../../../shared/tasks/picker/candidates.ts';
+import { Rows } from '../../../../shared/tasks/picker/rows.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
 import { passTime } from '../../../support/coordination.ts';
@@ -35,18 +35,18 @@ async function offeredAt(fate: Fate, afterSeconds: number, ttl: number | null): 
     const row = (await there.ports.tasks.get({ queue: QUEUE, id })) as ReadyTask;
     await passTime(world, there.ports.tasks.claim(row, session.id, stampOf(there.runtime)));
   }
-  const place = { session: 'mine', queue: QUEUE, maxClockSkewMs: here.maxClockSkewMs, heartbeatMs: 1_000, part: 1 };
-  const candidates = new Candidates(place, pickerPorts({ runtime: here.runtime, stores: here.ports }));
+  const settings = { queue: QUEUE, maxClockSkewMs: here.maxClockSkewMs, heartbeatMs: 1_000 };
+  const rows = new Rows('mine', settings, pickerPorts({ runtime: here.runtime, stores: here.ports }));
   const offered: Record<string, number> = {};
   for (let second = 0; second <= WATCHED_SECONDS; second++) {
     if (second === afterSeconds) await passTime(world, Promise.resolve(fate(story, session)));
     for (const id of second < 3 ? ['a'] : ['a', 'b']) {
-      const key = { queue: QUEUE, id };
-      if (!candidates.isWorthReading(key)) continue;
-      const { found } = await passTime(world, candidates.choose([key]));
+      const key = { queue: QUEUE, id, readyAt: 0 };
+      if (!rows.isWorthReading(key)) continue;
+      const { found } = await passTime(world, rows.choose([key]));
       if (found.some(({ kind }) => kind === 'abandoned')) offered[id] ??= second;
     }
-    candidates.forgetHeld();
+    rows.forget();
     await story.pass(1_000);
   }
   return [offered.a, offered.b];
@@ -65,4 +65,16 @@ test.each([
   ['is deleted', isDeleted, 5, 10_000, [6, 8]],
 ] as const)('a session which %s', async (_which, fate, afterSeconds, ttl, offered) => {
   expect(await offeredAt(fate, afterSeconds, ttl)).toEqual(offered);
+});
+
+test('a task that is named twice, or at the same time, is offered once: a second run would be under the same claim', async () => {
+  const { here, world } = new Story();
+  await passTime(world, here.leasehold.tasks.enqueue('work', 1, { id: 'a' }));
+  const settings = { queue: QUEUE, maxClockSkewMs: here.maxClockSkewMs, heartbeatMs: 1_000 };
+  const rows = new Rows('mine', settings, pickerPorts({ runtime: here.runtime, stores: here.ports }));
+  const key = { queue: QUEUE, id: 'a' };
+
+  const choices = await passTime(world, Promise.all([rows.choose([key, key]), rows.choose([key])]));
+
+  expect(choices.flatMap(({ found }) => found)).toHaveLength(1);
 });

@@ -4,8 +4,8 @@ import { groupPlace, parseGroupPlace } from '../../../../shared/tasks/rows/task/
 import { placeInGroup } from '../../../../shared/tasks/rows/task/place.ts';
 import type { LinePlace } from '../../../../shared/tasks/task/line.ts';
 import type { KeyLimit } from '../../../../shared/tasks/task/key-limit.ts';
-import type { GroupEntry, TaskStore } from '../../../../shared/tasks/task/task-store.ts';
-import type { Look, WalkQuery } from '../../../../shared/tasks/task/group-walk.ts';
+import type { GroupEntry, GroupHint, TaskStore } from '../../../../shared/tasks/task/task-store.ts';
+import type { Visit, WalkQuery } from '../../../../shared/tasks/task/group-walk.ts';
 import { GroupWalk, QUANTUM } from '../../../../shared/tasks/task/group-walk.ts';
 
 const PARTITION = { queue: 'q', priority: 'normal', shard: 0 } as const;
@@ -47,8 +47,7 @@ function open(members: readonly Member[]) {
   return { next, pages: () => pages };
 }
 
-const isStuck = ({ hint }: GroupEntry) => hint.limit?.key === ONE.key;
-const nothing = (): Look => ({ left: 0, from: undefined, pass: () => false, end: () => undefined });
+const isStuck = ({ limit }: GroupHint) => limit?.key === ONE.key;
 
 describe('the place of a task among others of its key', () => {
   test.each<Member>([
@@ -103,13 +102,14 @@ describe('a walk past groups', () => {
   test('takes at most the wanted number of each group', async () => {
     const { next } = open(several(9, { limit: ONE }));
 
-    expect(await next({ ofGroup: () => 2 })).toEqual([0, 1]);
+    expect(await next({ visit: () => ({ left: 2 }) })).toEqual([0, 1]);
   });
 
   test('skips a full key in one query, however many tasks wait', async () => {
     const { next, pages } = open([...several(500, { limit: ONE }), ...several(2, { limit: { ...ONE, key: 'free' } })]);
 
-    expect(await next({ lookAt: (entry) => (isStuck(entry) ? nothing() : undefined) })).toEqual([500, 501]);
+    const visit = ([first]: readonly GroupEntry[]) => ({ left: first !== undefined && isStuck(first.hint) ? 0 : 2 });
+    expect(await next({ visit })).toEqual([500, 501]);
     expect(pages()).toBeLessThanOrEqual(3);
   });
 
@@ -125,43 +125,16 @@ describe('a walk past groups', () => {
 
   test('reads of a full key what a look passes, from where it ended', async () => {
     const { next } = open(several(9, { limit: ONE }));
-    const look = { ...nothing(), left: 3 };
-    const pass = ({ place }: GroupEntry) => {
-      look.left--;
-      (look as { from: string | undefined }).from = place;
-      return true;
-    };
-    const query = {
-      lookAt: () => ({
-        ...look,
-        pass,
-        get left() {
-          return look.left;
-        },
-        get from() {
-          return look.from;
-        },
-      }),
-    };
+    const look: Visit = { isLook: true, left: 3 };
 
-    expect(await next(query)).toEqual([0, 1, 2]);
+    expect(await next({ visit: () => look })).toEqual([0, 1, 2]);
     look.left = 2;
-    expect(await next(query)).toEqual([3, 4]);
-  });
-
-  test('tells a look that the group has no more tasks', async () => {
-    const { next } = open(several(2, { limit: ONE }));
-    let ended = 0;
-    const look: Look = { left: 5, from: undefined, pass: () => true, end: () => void ended++ };
-
-    await next({ lookAt: () => look });
-
-    expect(ended).toBe(1);
+    expect(await next({ visit: () => look })).toEqual([3, 4]);
   });
 
   test('leaves out what is not admitted, and goes on for others', async () => {
     const { next } = open([...several(60, { limit: ONE }), ...several(60, { limit: { ...ONE, key: 'free' } })]);
-    const admit = (entries: readonly GroupEntry[]) => Promise.resolve(new Set(entries.filter((one) => !isStuck(one))));
+    const admit = (hints: readonly GroupHint[]) => Promise.resolve(hints.filter((one) => !isStuck(one)));
 
     const found = await next({ admit, wanted: 10 });
 
@@ -189,16 +162,10 @@ describe('a walk past lines', () => {
     expect(pages()).toBeLessThanOrEqual(4);
   });
 
-  test('also takes the task whose turn it is, if the first entries are of tasks before it', async () => {
-    const { next } = open(inLine(9));
-
-    expect(await next({ turnOf: () => 3 })).toEqual([0, 1, 2]);
-  });
-
   test('skips a line whose turn is known to be before its first task', async () => {
     const { next } = open([...inLine(9).slice(1), ...inLine(1, 'other')]);
 
-    expect(await next({ turnOf: ({ key }) => (key === 'k' ? 1 : undefined) })).toEqual([8]);
+    expect(await next({ visit: ([first]) => ({ left: first?.hint.line?.key === 'k' ? 0 : 1 }) })).toEqual([8]);
   });
 
   test('skips a line whose first task is not due, whatever is due behind it', async () => {
@@ -212,8 +179,7 @@ describe('a walk past lines', () => {
     const lines = Array.from({ length: 2 * QUANTUM }, (_, n) => inLine(2, `k${n}`)).flat();
     const { next } = open(lines.map((member) => ({ ...member, tenant: 'acme' })));
     let lookedAt = 0;
-    const admit = (entries: readonly GroupEntry[]) =>
-      Promise.resolve(new Set(entries.filter(() => ++lookedAt > QUANTUM)));
+    const admit = (hints: readonly GroupHint[]) => Promise.resolve(hints.filter(() => ++lookedAt > QUANTUM));
 
     expect(await next({ admit })).toHaveLength(QUANTUM);
   });

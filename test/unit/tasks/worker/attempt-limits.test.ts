@@ -1,6 +1,6 @@
 /** The limits of a candidate, just below and just above each limit. */
 import { describe, expect, test } from 'vitest';
-import type { Found } from '../../../../shared/tasks/picker/candidates.ts';
+import type { Found } from '../../../../shared/tasks/picker/candidate.ts';
 import type { AnyTask } from '../../../../shared/tasks/task/definition.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { RunningTask } from '../../../../shared/tasks/task/task.ts';

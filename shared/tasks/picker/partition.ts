@@ -1,0 +1,221 @@
+/**
+ * `Partition` is one partition of an index as one worker reads it: oldest first, or in a lane of groups round robin.
+ *
+ * A page is read at once and used in parts: an entry costs a fiftieth of a read unit as part of a page, and a whole request by itself.
+ * Each page continues from the last one, so entries that others hold hide nothing behind them. Once a heartbeat the oldest entries are
+ * read again, because the tasks of crashed workers are there.
+ *
+ * Workers that share a partition read the same entries, so each tries a part of them first: see `share.ts`.
+ */
+import { shuffled } from '../../core/runtime/random.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Visit } from '../task/group-walk.ts';
+import { GroupWalk } from '../task/group-walk.ts';
+import type { Lane } from '../task/lane.ts';
+import { laneName } from '../task/lane.ts';
+import type { GroupEntry, GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import { PRIORITIES } from '../task/task.ts';
+import type { Share } from './share.ts';
+import { FRESH_MS, LONGEST_BACKOFF_MS, PAGE_ENTRIES } from './tuning.ts';
+
+export interface PartitionOptions {
+  readonly place: ReadyPartition;
+  readonly lane: Lane;
+  /** Whether the worker serves its shard. */
+  readonly isOwn: boolean;
+  /** The part of the entries that the worker tries first. */
+  readonly share: Share;
+  /** Whether its lane is known to be in use. If not, a walk begins at the first position: one request instead of two. */
+  readonly isInUse: boolean;
+  readonly heartbeatMs: number;
+}
+
+export interface PartitionPorts {
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
+  readonly runtime: Runtime;
+  readonly onDamaged: (error: unknown) => void;
+}
+
+export type Hint = ReadyEntry & Partial<Pick<GroupHint, 'line'>>;
+
+export interface PollQuery {
+  readonly wanted: number;
+  readonly isWorthReading: (hint: Hint) => boolean;
+  /** Plans the visit to the tasks of one key, or of one line. */
+  readonly visit: (partition: string, group: readonly GroupEntry[]) => Visit;
+  /** Leaves out tasks of full keys. */
+  readonly admit: (hints: readonly GroupHint[]) => Promise<readonly GroupHint[]>;
+}
+
+export class Partition {
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly lane: Lane;
+  /** 0 is the highest priority. */
+  readonly rank: number;
+  /** Whether its lane is known to be in use. */
+  readonly isInUse: boolean;
+  /** Whether it probably has more entries, and is worth a poll at once. */
+  isHot = false;
+  /** Monotonic time from which it is worth a poll, if it is not hot. */
+  dueAt = -Infinity;
+  /** The poll in which it was last served, counted over all partitions. */
+  servedAt = 0;
+  readonly #options: PartitionOptions;
+  readonly #ports: PartitionPorts;
+  readonly #walk: GroupWalk;
+  /** Entries that were read, and not used yet. They are dropped at a monotonic time. */
+  #ahead: readonly Hint[] = [];
+  #aheadUntil = 0;
+  /** Everything before this position was read in this round. Undefined: the round begins. */
+  #after: unknown;
+  /** Where the last page began. */
+  #pageAfter: unknown;
+  #oldestReadAt = -Infinity;
+  /** The oldest entries when they were last read beside the others. */
+  #oldest: ReadonlySet<string> = new Set();
+  /** Of these, entries of others that have stayed: the worker tries them only if their worker has crashed. */
+  #ofOthers: ReadonlySet<string> = new Set();
+  #isEnd = false;
+  /** Wall clock of the last read, which showed what was due by then. */
+  #readUpTo = 0;
+  /** How often the worker's share of this partition was doubled, because nothing else was left. */
+  #widened = 0;
+  /** Whether this round has found an entry of the share, and whether it has left one of others. */
+  #round = { hasFound: false, hasLeft: false };
+
+  constructor(options: PartitionOptions, ports: PartitionPorts) {
+    const { lane, place, isOwn, isInUse } = options;
+    this.#options = options;
+    this.#ports = ports;
+    this.name = `${laneName(lane)} ${place.shard}`;
+    this.isOwn = isOwn;
+    this.isInUse = isInUse;
+    this.lane = lane;
+    this.rank = PRIORITIES.indexOf(lane.priority);
+    this.#walk = new GroupWalk(place, ports.tasks, isInUse ? ports.runtime.random : undefined);
+  }
+
+  /** Returns entries worth reading, at most as many as wanted, and how many pages it has read for them. */
+  async next(query: PollQuery): Promise<{ readonly hints: readonly Hint[]; readonly pages: number }> {
+    const now = this.#now;
+    this.#ahead = now < this.#aheadUntil ? this.#ahead.filter(query.isWorthReading) : [];
+    const isOldestDue = this.isOwn && !this.lane.isOfGroups && this.#oldestReadAt + this.#options.heartbeatMs <= now;
+    let pages = 0;
+    if (this.#ahead.length === 0 || isOldestDue) {
+      pages = this.lane.isOfGroups ? await this.#walkOn(query) : await this.#readOn(query, isOldestDue);
+      this.#aheadUntil = now + LONGEST_BACKOFF_MS;
+    }
+    const hints = this.#options.share.take(this.#ahead, query.wanted);
+    const taken = new Set(hints);
+    this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
+    return { hints, pages };
+  }
+
+  /** Whether an entry is read only because its worker may have crashed. */
+  isOfOthers(id: string): boolean {
+    return this.#ofOthers.has(id);
+  }
+
+  get hasMore(): boolean {
+    return this.#ahead.length > 0 || !this.#isEnd;
+  }
+
+  /** Returns entries that were not tried to the front. */
+  giveBack(hints: readonly Hint[]): void {
+    if (hints.length === 0) return;
+    this.#ahead = [...hints, ...this.#ahead];
+    this.isHot = true;
+  }
+
+  /** Drops entries that were read ahead, because others have taken some of them: their page is read again. */
+  readAgain(): void {
+    if (this.#ahead.length === 0 || this.lane.isOfGroups) return;
+    this.#ahead = [];
+    this.#after = this.#pageAfter;
+    this.#isEnd = false;
+  }
+
+  /** Notes the fate of a claim. */
+  claimed(isWon: boolean): void {
+    if (!isWon) this.#widened = 0;
+    this.#options.share.claimed(isWon);
+  }
+
+  /** How long it rests after a poll: the more pages that took, the longer, but at most a heartbeat. */
+  restMs(pages: number): number {
+    return Math.min(this.#options.heartbeatMs, FRESH_MS * Math.max(0, pages - 2));
+  }
+
+  async #readOn({ isWorthReading }: PollQuery, isOldestDue: boolean): Promise<number> {
+    const { tasks, runtime, onDamaged } = this.#ports;
+    const now = runtime.clock.now();
+    // If the clock was set back, the query would end before the position to continue from, which the store refuses.
+    if (now < this.#readUpTo) this.#after = undefined;
+    this.#readUpTo = now;
+    const isAside = isOldestDue && this.#after !== undefined;
+    const after = isAside ? undefined : this.#after;
+    const { hints, next } = await tasks.page(this.#options.place, { now, limit: PAGE_ENTRIES, after, onDamaged });
+    if (after === undefined) this.#oldestReadAt = this.#now;
+    const worth = hints.filter(isWorthReading);
+    if (isAside) {
+      const stayed = worth.filter(({ id }) => this.#isMine(id) || this.#oldest.has(id));
+      // Of the tasks of others that have stayed, each worker tries a few. A worker that has crashed holds any of them.
+      this.#ofOthers = new Set(stayed.flatMap(({ id }) => (this.#isMine(id) || this.#isDrawn ? [] : [id])));
+      this.#oldest = new Set(hints.map(({ id }) => id));
+      this.#ahead = [...stayed, ...this.#ahead.filter((one) => !stayed.some(({ id }) => id === one.id))];
+      return 1;
+    }
+    this.#pageAfter = after;
+    this.#after = next;
+    this.#isEnd = next === undefined;
+    const mine = worth.filter(({ id }) => this.#isMine(id));
+    // The shard's own workers begin with the oldest entries.
+    this.#ahead = this.isOwn && this.#widened === 0 ? mine : shuffled(runtime.random, mine);
+    if (this.#isEnd) this.#endRound();
+    return 1;
+  }
+
+  async #walkOn({ wanted, isWorthReading, visit, admit }: PollQuery): Promise<number> {
+    const { runtime, onDamaged } = this.#ports;
+    const { hints, isFullyRead, pages } = await this.#walk.next({
+      now: runtime.clock.now(),
+      wanted,
+      isWorthReading: (hint) => isWorthReading(hint) && this.#isMine(hint.id),
+      visit: (group) => visit(this.name, group),
+      admit,
+      onDamaged,
+    });
+    this.#ahead = hints;
+    // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
+    this.#isEnd = isFullyRead && hints.length === 0;
+    if (!this.#isEnd) return pages;
+    this.#round.hasFound = false;
+    this.#endRound();
+    return pages;
+  }
+
+  get #isDrawn(): boolean {
+    return this.#options.share.isDrawn(this.#widened);
+  }
+
+  #isMine(id: string): boolean {
+    const isMine = this.#options.share.has(id, this.#widened);
+    if (isMine) this.#round.hasFound = true;
+    else this.#round.hasLeft = true;
+    return isMine;
+  }
+
+  /** If a round has found nothing of its share, but has left entries, the worker tries twice as many of them in the next one. */
+  #endRound(): void {
+    if (!this.#round.hasFound && this.#round.hasLeft) {
+      this.#isEnd = false;
+      this.#widened++;
+    }
+    this.#round = { hasFound: false, hasLeft: false };
+  }
+
+  get #now(): number {
+    return this.#ports.runtime.clock.monotonic();
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * What one worker knows of the things that tasks wait for: slots of their key, and the turn of their line.
+ *
+ * Both are left alone for a while after they were seen: a quarter of the time for which they have not changed. Meanwhile their tasks are
+ * skipped. If a task ends here, the next one of its key or line is read by its id, without a poll.
+ *
+ * A key may be full of tasks whose workers have crashed. The sessions of its known runners are read once a heartbeat. If the key's row counts
+ * more runners than are known, a page of the waiting tasks is read once a heartbeat, each time a page further, until they are found.
+ */
+import { StoreUnavailableError } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Visit } from '../task/group-walk.ts';
+import { QUANTUM } from '../task/group-walk.ts';
+import type { Fullness, KeyLimit } from '../task/key-limit.ts';
+import { fullnessOf, limitText } from '../task/key-limit.ts';
+import type { LinePlace } from '../task/line.ts';
+import type { GroupEntry, GroupHint, TaskStore } from '../task/task-store.ts';
+import type { CancelledTask, ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
+import { FRESH_MS, HELD_RECHECK_MS, LONGEST_BACKOFF_MS, PAGE_ENTRIES, backoffMs } from './tuning.ts';
+
+export interface WaitPorts {
+  readonly tasks: Pick<TaskStore, 'getKeys' | 'getTurns' | 'passTurn'>;
+  readonly runtime: Runtime;
+  readonly onDamaged: (error: unknown) => void;
+}
+
+/** A key and a limit. If tasks of one key have different limits, each limit is like a key of its own. All times: wall clock. */
+interface KnownKey {
+  readonly limit: KeyLimit;
+  fullUntil: number;
+  /** Start of its latest task, by the clock of that task's worker, when it was last seen full. */
+  enteredAt: number | undefined;
+  /** When that task started, by our clock; if that clock is ahead, when we first saw it. */
+  changedAt: number;
+  /** How many tasks ran then. */
+  running: number;
+  endedHereAt: number;
+  /** 1 after one of its tasks has ended here, until the next one is tried: the slot is probably still free. */
+  freed: number;
+  /** Tasks that are tried or run here. */
+  readonly tried: Set<string>;
+  /** The first few waiting tasks that were met. */
+  readonly waiting: Map<string, TaskKey>;
+  /** Of some of them, the row. It is old from a monotonic time. */
+  readonly fresh: Map<string, { readonly task: ReadyTask; readonly staleAt: number }>;
+  /** Tasks that run elsewhere. */
+  readonly runners: Map<string, RunningTask>;
+  /** By partition: how far its waiting tasks were read to find more runners. */
+  readonly looks: Map<string, Visit & { readonly from: string | undefined; readonly dueAt: number }>;
+}
+
+const LOOK_ENTRIES = PAGE_ENTRIES / 2;
+
+export class Keys {
+  readonly #queue: string;
+  readonly #heartbeatMs: number;
+  readonly #ports: WaitPorts;
+  readonly #keys = new Map<string, KnownKey>();
+
+  constructor(queue: string, heartbeatMs: number, ports: WaitPorts) {
+    this.#queue = queue;
+    this.#heartbeatMs = heartbeatMs;
+    this.#ports = ports;
+  }
+
+  /** Whether a task may be tried: its key was not seen full a moment ago, and fewer of its tasks are tried here than its limit. */
+  hasRoom(limit: KeyLimit | undefined): boolean {
+    const known = limit && this.#keys.get(nameOf(limit));
+    if (known === undefined || known.freed > 0) return true;
+    return known.fullUntil <= this.#now && known.tried.size < known.limit.limit;
+  }
+
+  enter(limit: KeyLimit | undefined, id: string): void {
+    if (limit === undefined) return;
+    const known = this.#of(limit);
+    known.tried.add(id);
+    known.waiting.delete(id);
+    known.fresh.delete(id);
+    known.freed = 0;
+  }
+
+  leave(limit: KeyLimit | undefined, id: string): void {
+    if (limit !== undefined) this.#of(limit).tried.delete(id);
+  }
+
+  seeFull(limit: KeyLimit, { until = 0, running, enteredAt }: Fullness): void {
+    const known = this.#of(limit);
+    if (enteredAt !== known.enteredAt || running !== known.running) {
+      known.runners.clear();
+      known.looks.clear();
+    }
+    if (enteredAt !== undefined && enteredAt !== known.enteredAt) known.changedAt = Math.min(enteredAt, this.#now);
+    Object.assign(known, { running, enteredAt, freed: 0 });
+    known.fullUntil = Math.max(until, this.#now + backoffMs(this.#now - known.changedAt));
+  }
+
+  /** Remembers a task that waits for its key. @param staleAt if given, it is a row that may be tried until then */
+  wait(limit: KeyLimit | undefined, task: TaskKey | ReadyTask, staleAt?: number): void {
+    const known = limit && this.#of(limit);
+    if (known === undefined || known.waiting.size >= known.limit.limit + PAGE_ENTRIES) return;
+    const { queue, id } = task;
+    known.waiting.set(id, { queue, id });
+    if (staleAt !== undefined && 'state' in task) known.fresh.set(id, { task, staleAt });
+  }
+
+  /** Notes rows that were read: tasks that run elsewhere, and tasks that do not. */
+  note(rows: readonly TaskRecord[], isElsewhere: (row: RunningTask) => boolean): void {
+    for (const row of rows) {
+      const known = row.links?.concurrency && this.#keys.get(nameOf(row.links.concurrency));
+      if (row.state === 'running' && isElsewhere(row)) known?.runners.set(row.id, row);
+      else known?.runners.delete(row.id);
+    }
+  }
+
+  /** A task of the key has ended here. @returns the task that may take its slot, if its row is known, and tasks to read */
+  ended(limit: KeyLimit): { readonly fresh?: ReadyTask | undefined; readonly unread: readonly TaskKey[] } {
+    const known = this.#of(limit);
+    const isFast = this.#now < known.endedHereAt + FRESH_MS;
+    known.endedHereAt = this.#now;
+    known.freed = 1;
+    const now = this.#ports.runtime.clock.monotonic();
+    for (const [id, { staleAt }] of known.fresh) if (staleAt <= now) known.fresh.delete(id);
+    const [first] = known.fresh.values();
+    if (first === undefined) return { unread: take(known, isFast ? QUANTUM : 2) };
+    known.fresh.delete(first.task.id);
+    known.waiting.delete(first.task.id);
+    // The rows of the next ones are read while it runs.
+    return { fresh: first.task, unread: isFast && known.fresh.size === 0 ? take(known, QUANTUM) : [] };
+  }
+
+  /** Leaves out tasks of full keys. Unless a task of the key was here a moment ago, its row is read first: those of tasks cost more. */
+  async admit(hints: readonly GroupHint[]): Promise<readonly GroupHint[]> {
+    const limits = hints.flatMap(({ limit }) => limit ?? []);
+    const before = this.#now - 2 * HELD_RECHECK_MS;
+    const known = new Set(limits.map((limit) => this.#of(limit)));
+    await this.#read([...known].filter(({ tried, endedHereAt }) => tried.size === 0 && endedHereAt < before));
+    // Of a full key with unknown runners the first tasks are read: they are usually its runners.
+    const isLeftOut = ({ limit }: GroupHint): boolean =>
+      limit !== undefined && !this.hasRoom(limit) && isFilled(this.#of(limit));
+    for (const hint of hints) if (isLeftOut(hint)) this.wait(hint.limit, hint);
+    return hints.filter((hint) => !isLeftOut(hint));
+  }
+
+  /** Returns tasks to try of keys that were full a while ago. */
+  async retry(most: number): Promise<readonly TaskKey[]> {
+    const due = [...this.#keys.values()]
+      .filter(({ fullUntil, waiting, limit }) => fullUntil > 0 && waiting.size > 0 && this.hasRoom(limit))
+      .slice(0, PAGE_ENTRIES);
+    await this.#read(due);
+    return due.flatMap((known) =>
+      this.hasRoom(known.limit) ? take(known, Math.min(most, known.limit.limit - known.running)) : [],
+    );
+  }
+
+  async #read(known: readonly KnownKey[]): Promise<void> {
+    if (known.length === 0) return;
+    const { tasks, onDamaged } = this.#ports;
+    const states = await tasks.getKeys(this.#queue, [...new Set(known.map(({ limit }) => limit.key))], onDamaged);
+    for (const one of known) {
+      const state = states.get(one.limit.key);
+      const full = state && fullnessOf(one.limit, state, this.#now);
+      if (full === undefined) Object.assign(one, { fullUntil: 0, running: state?.running ?? 0 });
+      else this.seeFull(one.limit, full);
+    }
+  }
+
+  /** Plans a visit to the tasks of one key in one partition. */
+  visit(partition: string, group: readonly GroupEntry[]): Visit {
+    const limit = group[0]?.hint.limit;
+    if (limit === undefined) return { left: Infinity };
+    const known = this.#of(limit);
+    const isFull = this.#now < known.fullUntil;
+    const left = isFull ? 0 : known.limit.limit - known.tried.size;
+    for (const { hint } of group.slice(Math.max(0, left))) if (!known.tried.has(hint.id)) this.wait(limit, hint);
+    return isFull && !isFilled(known) ? this.#look(partition, known) : { left };
+  }
+
+  /** The longer the key has stood still, the deeper: workers that exit soon begin with the first task each time. */
+  #look(partition: string, { looks, limit, changedAt }: KnownKey): Visit {
+    const last = looks.get(partition);
+    if (last !== undefined && this.#now < last.dueAt) return { left: 0 };
+    const heartbeats = Math.max(1, Math.floor((this.#now - changedAt) / this.#heartbeatMs));
+    // A look that has found no entry was behind the last one.
+    const from = last?.after === last?.from ? undefined : last?.after;
+    const look = { isLook: true, left: limit.limit + LOOK_ENTRIES * heartbeats, from, after: from };
+    const noted = Object.assign(look, { dueAt: this.#now + this.#heartbeatMs });
+    looks.set(partition, noted);
+    return noted;
+  }
+
+  get runners(): readonly RunningTask[] {
+    return [...this.#keys.values()].flatMap(({ runners }) => [...runners.values()]);
+  }
+
+  /**
+   * Whether the next slot of a key may be ours, because one of its tasks has just ended here or begun elsewhere: it may be handed back.
+   * A rate may keep a key full for hours.
+   */
+  get areExpecting(): boolean {
+    const now = this.#now;
+    return [...this.#keys.values()].some(
+      ({ waiting, endedHereAt, changedAt, fullUntil }) =>
+        waiting.size > 0 &&
+        now < Math.max(endedHereAt, changedAt) + 2 * HELD_RECHECK_MS &&
+        fullUntil <= now + LONGEST_BACKOFF_MS,
+    );
+  }
+
+  forget(): void {
+    for (const [name, { fullUntil, endedHereAt, tried, waiting }] of this.#keys) {
+      const isOld = Math.max(fullUntil, endedHereAt + 2 * HELD_RECHECK_MS) <= this.#now;
+      if (isOld && tried.size === 0 && (fullUntil === 0 || waiting.size === 0)) this.#keys.delete(name);
+    }
+  }
+
+  #of(limit: KeyLimit): KnownKey {
+    const name = nameOf(limit);
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    const created: KnownKey = {
+      limit,
+      fullUntil: 0,
+      enteredAt: undefined,
+      changedAt: this.#now,
+      running: 0,
+      endedHereAt: 0,
+      freed: 0,
+      tried: new Set(),
+      waiting: new Map(),
+      fresh: new Map(),
+      runners: new Map(),
+      looks: new Map(),
+    };
+    this.#keys.set(name, created);
+    return created;
+  }
+
+  get #now(): number {
+    return this.#ports.runtime.clock.now();
+  }
+}
+
+/** Whether all its runners are known. */
+function isFilled({ runners, tried, running }: KnownKey): boolean {
+  return runners.size + tried.size >= running;
+}
+
+function take({ waiting }: KnownKey, most: number): readonly TaskKey[] {
+  const taken = [...waiting.values()].slice(0, Math.max(0, most));
+  for (const { id } of taken) waiting.delete(id);
+  return taken;
+}
+
+function nameOf(limit: KeyLimit): string {
+  return `${limitText(limit)} ${limit.key}`;
+}
+
+interface KnownLine {
+  /** The highest turn that was read. It never goes back, however old the read is. */
+  turn: number;
+  /** The first ticket at the last visit. */
+  first: number;
+  readonly changedAt: number;
+  readAt: number;
+  /** By ticket, as of the last visit. */
+  members: ReadonlyMap<number, TaskKey>;
+}
+
+export class Lines {
+  readonly #queue: string;
+  readonly #ports: WaitPorts;
+  readonly #lines = new Map<string, KnownLine>();
+
+  constructor(queue: string, ports: WaitPorts) {
+    this.#queue = queue;
+    this.#ports = ports;
+  }
+
+  hasTurn(place: LinePlace | undefined): boolean {
+    return place === undefined || place.ticket <= (this.#lines.get(place.key)?.turn ?? 0);
+  }
+
+  /** Whether a task is worth reading: its turn has come, or may have come since its line was read. */
+  mayHaveTurn(place: LinePlace | undefined): boolean {
+    return place === undefined || this.hasTurn(place) || this.#isDue(place.key);
+  }
+
+  /** Plans a visit to one line: its first task, if it may have its turn. */
+  visit(group: readonly GroupEntry[]): Visit {
+    const place = group[0]?.hint.line;
+    if (place === undefined) return { left: Infinity };
+    const members = new Map(group.map(({ hint: { queue, id, line } }) => [line?.ticket ?? 0, { queue, id }]));
+    const known = this.#lines.get(place.key);
+    const isChanged = known?.first !== place.ticket;
+    const { turn = 0, changedAt = 0, readAt = 0 } = known ?? {};
+    const times = isChanged ? { changedAt: this.#now, readAt: 0 } : { changedAt, readAt };
+    this.#lines.set(place.key, { turn, first: place.ticket, ...times, members });
+    return { left: this.mayHaveTurn(place) ? 1 : 0 };
+  }
+
+  /** Reads the turns of lines whose turn is not known to have come. @param isAtOnce even if they were read a moment ago, and exactly */
+  async read(places: readonly LinePlace[], isAtOnce = false): Promise<void> {
+    const { tasks, onDamaged } = this.#ports;
+    const unknown = places.filter((place) => !this.hasTurn(place) && (isAtOnce || this.#isDue(place.key)));
+    const keys = [...new Set(unknown.map(({ key }) => key))];
+    if (keys.length === 0) return;
+    const turns = await tasks.getTurns(this.#queue, keys, { isConsistent: isAtOnce, onDamaged });
+    for (const key of keys) this.#know(key, turns.get(key) ?? 0);
+  }
+
+  /** Passes the turns of cancelled tasks that have come. Best effort. @returns the tasks behind them, as far as they are known */
+  async pass(cancelled: readonly CancelledTask[]): Promise<readonly TaskKey[]> {
+    const { tasks, runtime } = this.#ports;
+    const behind: TaskKey[] = [];
+    for (const task of cancelled) {
+      const place = task.links?.line;
+      if (place === undefined || !this.hasTurn(place)) continue;
+      try {
+        if ((await tasks.passTurn(task, stampOf(runtime))).kind !== 'applied') continue;
+      } catch (error) {
+        if (error instanceof StoreUnavailableError) continue;
+        throw error;
+      }
+      this.#know(place.key, place.ticket + 1);
+      behind.push(...this.behind(place));
+    }
+    return behind;
+  }
+
+  /** The task behind a ticket, if it is known. */
+  behind({ key, ticket }: LinePlace): readonly TaskKey[] {
+    const next = this.#lines.get(key)?.members.get(ticket + 1);
+    return next === undefined ? [] : [next];
+  }
+
+  forget(): void {
+    const before = this.#now - 2 * LONGEST_BACKOFF_MS;
+    for (const [key, { readAt, changedAt }] of this.#lines)
+      if (Math.max(readAt, changedAt) < before) this.#lines.delete(key);
+  }
+
+  #isDue(key: string): boolean {
+    const { readAt = 0, changedAt = 0 } = this.#lines.get(key) ?? {};
+    return readAt + backoffMs(readAt - changedAt) <= this.#now;
+  }
+
+  #know(key: string, turn: number): void {
+    const known = this.#lines.get(key) ?? {
+      turn: 0,
+      first: 0,
+      changedAt: this.#now,
+      members: new Map<number, never>(),
+    };
+    const changedAt = turn > known.turn ? this.#now : known.changedAt;
+    this.#lines.set(key, { ...known, changedAt, turn: Math.max(turn, known.turn), readAt: this.#now });
+  }
+
+  get #now(): number {
+    return this.#ports.runtime.clock.now();
+  }
+}
