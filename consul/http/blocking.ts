@@ -38,6 +38,16 @@ export function blockingOf({ query, gateway }: Exchange): Blocking {
   };
 }
 
+/** Runs a wait that ends by itself. @throws Problem 429 if too many wait already */
+export async function counted<T>(exchange: Exchange, wait: () => Promise<T>): Promise<T> {
+  const end = exchange.gateway.waits.begin(exchange);
+  try {
+    return await wait();
+  } finally {
+    end();
+  }
+}
+
 /** Runs a wait that ends with its time. @throws Problem 429 if too many wait already */
 export async function within<T>(
   exchange: Exchange,
@@ -45,14 +55,12 @@ export async function within<T>(
   wait: (over: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { gateway, signal } = exchange;
-  const end = gateway.waits.begin(exchange);
   const late = new AbortController();
   const finished = new AbortController();
   void gateway.runtime.clock.sleep(waitMs, finished.signal).then(() => late.abort());
   try {
-    return await wait(AbortSignal.any([late.signal, signal]));
+    return await counted(exchange, () => wait(AbortSignal.any([late.signal, signal])));
   } finally {
-    end();
     finished.abort();
   }
 }

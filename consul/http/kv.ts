@@ -8,7 +8,7 @@ import type { PrefixView } from '../remote/prefix.ts';
 import { fingerprintOfEntries } from '../remote/prefix.ts';
 import { allOf } from '../../shared/core/runtime/all-of.ts';
 import { inFlight } from '../../shared/core/runtime/in-flight.ts';
-import { blockingOf, within } from './blocking.ts';
+import { blockingOf, counted, within } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { metaHeaders } from './exchange.ts';
 import { tellWritten } from './gateway.ts';
@@ -35,7 +35,9 @@ async function readKey(exchange: Exchange): Promise<Answer> {
   const seen =
     asked === 0
       ? await locks.look(key)
-      : await locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal });
+      : await counted(exchange, () =>
+          locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal }),
+        );
   // A key without a row has no clock. A client that knew the key before it was swept continues from its own index.
   const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
   if (seen.info === undefined) return notFound(index);

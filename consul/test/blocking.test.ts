@@ -33,6 +33,23 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
   }
   const put = (name: string, body = 'v') => ask(other, 'PUT', `kv/${name}`, body);
 
+  test.each(['kv/free?', 'kv/free?recurse&'])(
+    'beyond the most that may wait, %s is answered with 429',
+    async (path) => {
+      const busy = await table.start({ waits: { token: 1, address: 9, total: 9 } });
+      const first = ask(busy, 'GET', `kv/${key}?index=1&wait=3s`);
+      await pause(500);
+
+      const second = await ask(busy, 'GET', `${path}index=1&wait=1s`);
+
+      expect(second).toMatchObject({ status: 429 });
+      expect(second.text).toBe(
+        'Too many blocking queries wait (1 of one token): end some of them, or ask without index',
+      );
+      expect((await first).status).toBe(404);
+    },
+  );
+
   describe('a blocking query of one key', () => {
     test('learns of a write, made through another gateway', async () => {
       await put(key, 'a');

@@ -37,6 +37,7 @@ const NOT_IN_A_WORLD = 'where requests go: a world has one table, and no network
 const CLIENT = {
   table: NOT_IN_A_WORLD,
   endpoint: NOT_IN_A_WORLD,
+  allowHttp: NOT_IN_A_WORLD,
   region: NOT_IN_A_WORLD,
   client: NOT_IN_A_WORLD,
   clientConfig: NOT_IN_A_WORLD,
