@@ -32,7 +32,9 @@ export async function startPaymentServer(random: () => number = Math.random): Pr
   const state = { isHanging: false, collisions: 0 };
   const server = createServer((request, response) => {
     let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text;
+    });
     request.on('end', () => {
       const { card } = JSON.parse(body) as { readonly card: string };
       const key = String(request.headers['idempotency-key']);
@@ -41,7 +43,9 @@ export async function startPaymentServer(random: () => number = Math.random): Pr
       charge.calls++;
       if (busy.has(card)) state.collisions++;
       busy.add(card);
-      response.on('close', () => busy.delete(card));
+      response.on('close', () => {
+        busy.delete(card);
+      });
       const dice = random();
       if (state.isHanging || dice < 0.05) return;
       setTimeout(() => {

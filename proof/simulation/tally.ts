@@ -119,7 +119,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...['enqueued in place of another', 'enqueued to follow a running one'],
     ...['task.replace: applied', 'task.renew: applied'],
   ],
-  'tasks in a transaction of the user’s own': ['order applied', 'order refused'],
+  'tasks with writes of the user’s own': ['order enqueued', 'order of the other half'],
   operators: [
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'retry: retried', 'retried the dead'),
     ...each('operator: ', 'reschedule: rescheduled', 'paused'),

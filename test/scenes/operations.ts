@@ -4,6 +4,7 @@ import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
 import { RAISES } from '../../shared/operate/epoch/epoch-statements.ts';
 import { EpochStore } from '../../shared/operate/epoch/epoch-store.ts';
 import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
+import { CommitRefusedError } from '../../shared/tasks/task/control.ts';
 import { spawn } from '../../shared/tasks/task/task-request.ts';
 import type { OwnWrites } from '../../shared/tasks/task/user-writes.ts';
 import type { Process } from '../support/coordination.ts';
@@ -43,9 +44,9 @@ function withWrite(): OwnWrites {
 async function refusedAt({ driver, leasehold }: Process): Promise<unknown> {
   driver.accidents.push('dropRequest');
   const writes = [{ Delete: { ...ROW, ConditionExpression: 'attribute_exists(pk)' } }];
-  return leasehold.tasks.enqueue('work', INPUT, { id: 't', writes }).catch(({ name, message }: Error) => {
-    if (name !== 'CommitRefusedError') throw new Error(message);
-    return name;
+  return leasehold.tasks.enqueue('work', INPUT, { id: 't', writes }).catch((error: unknown) => {
+    if (!(error instanceof CommitRefusedError)) throw error;
+    return error.name;
   });
 }
 const refusedHere = ({ here }: Party) => refusedAt(here);

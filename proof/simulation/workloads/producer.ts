@@ -156,7 +156,7 @@ export async function produceOrders(ports: ProducerPorts): Promise<void> {
         seen(`order ${created ? 'enqueued' : 'enqueued before'}`);
       } catch (error) {
         if (error instanceof MismatchError) seen('order of the other half');
-        else if (error instanceof CommitRefusedError) seen('order refused');
+        else if (error instanceof CommitRefusedError) seen('order enqueued before');
         else throw error;
       }
     });

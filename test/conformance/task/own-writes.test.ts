@@ -193,7 +193,7 @@ describeOnOneStore('a task with writes of its caller', (open) => {
 
   test.each<[string, () => readonly UserWrite[], EnqueueOptions, string]>([
     ['what is no list', () => 'all' as never, {}, 'the writes of enqueue must be a list'],
-    ['what is no write', () => [{} as never], {}, 'number 1 is not a write'],
+    ['what is no write', () => [{}], {}, 'number 1 is not a write'],
     ['a replacement', () => [order()], { onDuplicate: 'replace' }, 'has writes and onDuplicate = replace'],
     ['a window', () => [order()], { onDuplicate: 'keep', window: '1h' }, 'has writes and window'],
     ['more than a transaction takes', () => Array.from({ length: 98 }, () => order()), {}, 'has 98 writes'],
