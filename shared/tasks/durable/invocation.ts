@@ -69,12 +69,14 @@ export async function invoke(ports: InvocationPorts): Promise<DurableExecutionIn
   return new Invocation(ports).run();
 }
 
+/** On a clock of tests, the SDK is told that each wait is over after this time, so that it asks. How soon it asks changes nothing. */
+const SOON_MS = 50;
 /**
- * On a clock of tests, the SDK is told that each wait is over after this time: longer than it takes to suspend, also on a busy machine.
+ * A branch that was given up keeps the SDK from suspending, for as long as it lives: then it only polls. Otherwise it suspends by a timer
+ * of 20 ms, which it sets anew after each poll. A busy machine delays all timers, and keeps their order. So timers are counted: if so
+ * many, each longer and set when the one before it has run out, end during nothing but polls, then it never suspends.
  */
-const SOON_MS = 500;
-/** Polls in a row after which no code of a step runs that could go on. */
-const IDLE_POLLS = 2;
+const STUCK_AFTER = { timers: 12, eachMs: 25 };
 
 class Invocation {
   readonly #ports: InvocationPorts;
@@ -82,7 +84,8 @@ class Invocation {
   readonly #told = new Map<string, number>();
   readonly #writes = new Map<string, readonly UserWrite[]>();
   #executing = 0;
-  #polls = 0;
+  /** Set by a poll while no step's code runs, and forgotten with all that is more than a poll. */
+  #idle: { isStuck: boolean } | undefined;
   /** Why the backend ended the invocation. */
   #failure: { readonly error: unknown } | undefined;
 
@@ -153,18 +156,32 @@ class Invocation {
     if (journal.now >= deadlineAt) throw new ExecutionTimedOut();
     // What has ended is still recorded; nothing more begins.
     if (updates.every(({ Action }) => Action === 'START')) task.signal.throwIfAborted();
-    this.#polls = updates.length === 0 ? this.#polls + 1 : 0;
-    if (updates.length === 0) {
-      // A branch that was given up keeps the SDK from suspending. On a clock of tests, time passes for it here.
-      if (this.#executing === 0 && this.#polls >= IDLE_POLLS && journal.msToWake() < Infinity)
-        await holder.passTime?.(journal.msToWake());
-      return journal.poll();
-    }
+    if (updates.length === 0) return holder.passTime === undefined ? journal.poll() : this.#pollInTest(holder.passTime);
+    this.#idle = undefined;
     // Each is asked, because the answer counts.
     const isSoft = updates.map((update) => this.#isSoft(update)).every(Boolean);
     const asked = await Promise.all(updates.map((update) => this.#askedOf(update)));
     const hasEffects = asked.some(({ effects }) => effects.length > 0);
     return isSoft && !hasEffects ? journal.soften(asked.map(({ entry }) => entry)) : journal.record(asked);
+  }
+
+  /** Without a request, because a busy machine decides how often it is called. What has arrived is told by the next write. */
+  async #pollInTest(passTime: (ms: number) => Promise<void>): Promise<readonly OperationState[]> {
+    const { journal } = this.#ports;
+    if (this.#executing > 0) this.#idle = undefined;
+    else if (this.#idle === undefined) void this.#countTimers((this.#idle = { isStuck: false }));
+    if (this.#idle?.isStuck !== true) {
+      await journal.refresh();
+      return journal.operations.takeChanged();
+    }
+    if (journal.msToWake() < Infinity) await passTime(journal.msToWake());
+    return journal.poll();
+  }
+
+  async #countTimers(idle: { isStuck: boolean }): Promise<void> {
+    for (let count = 0; count < STUCK_AFTER.timers && this.#idle === idle; count++)
+      await systemClock.sleep(STUCK_AFTER.eachMs);
+    idle.isStuck = true;
   }
 
   /** Whether the SDK does not wait for the record of this change. */
@@ -212,6 +229,7 @@ class Invocation {
     const asked: UserWrite[] = [];
     this.#writes.set(id, asked);
     this.#executing++;
+    this.#idle = undefined;
     try {
       const span = trace?.spans.step(name, task, { at: runtime.clock.now(), within: trace.attempt });
       return await sendWithin(span, runtime.clock, async () => step.run(asked, code));
