@@ -160,7 +160,13 @@ export class Operations {
   #redrive({ t, d = 0 }: Entry): void {
     this.#beganAt = t;
     this.#generation = d;
-    for (const [id, { status }] of this.#states) if (REDRIVEN.has(status)) this.#states.delete(id);
+    const again = [...this.#states.values()].filter((state) => {
+      const above = this.#states.get(state.parent ?? '');
+      // Its callback has another id, and the step that tells of it must tell that one.
+      const asksAgain = above?.subType === 'WaitForCallback' && REDRIVEN.has(above.status);
+      return REDRIVEN.has(state.status) || asksAgain;
+    });
+    for (const { id } of again) this.#states.delete(id);
   }
 }
 

@@ -76,7 +76,7 @@ export function putArrival(
 }
 
 /**
- * Guard: the callback waits.
+ * Guard: the callback waits, and its task has not ended.
  * Effect: its last heartbeat. The task is not moved: at the next time-out of a heartbeat it wakes, and finds this.
  * Outcomes: refused = the callback is over.
  */
@@ -89,10 +89,10 @@ export function beat(
   return updateStatement('task.beat', {
     table,
     key: taskKey(queue, id),
-    guard: 'contains(#open, :openKey)',
+    guard: 'contains(#open, :openKey) AND #state IN (:ready, :running)',
     effect: 'SET #beats.#OP = :now',
     omitsNewRow: true,
-    values: { ':openKey': openKey, ':now': now },
+    values: { ':openKey': openKey, ':now': now, ':ready': 'ready', ':running': 'running' },
     mapKeys: { '#OP': op },
   });
 }

@@ -15,6 +15,24 @@ describe('in the life of a task', () => {
 
     expect((await task()).state).toBe('cancelled');
     expect(await kit.tasks.callbacks.succeed(ids[0] ?? '', 'x')).toBe('over');
+    expect(await kit.tasks.callbacks.heartbeat(ids[0] ?? '')).toBe('over');
+  });
+
+  test('what was declined is asked again when an operator retries it, with another id', async () => {
+    const { ask, ids } = asking();
+    const { kit, task } = await kitWith((_, ctx) => ask(ctx));
+    await kit.drain();
+    await kit.tasks.callbacks.fail(ids[0] ?? '', { message: 'no' });
+    await kit.drain();
+    expect((await task()).state).toBe('dead');
+    await kit.operator.retry('r');
+    await kit.drain();
+
+    expect(new Set(ids).size).toBe(2);
+    expect(await kit.tasks.callbacks.succeed(ids[0] ?? '', 'late')).toBe('over');
+    expect(await kit.tasks.callbacks.succeed(ids[1] ?? '', 'yes')).toBe('accepted');
+    await kit.drain();
+    expect((await task()).state).toBe('done');
   });
 
   test('a cancellation that comes just before the suspension is not missed', async () => {
