@@ -17,6 +17,7 @@ const REDUNDANT: readonly Redundant[] = [
     conjuncts: [
       ...['task.complete', 'task.commit', 'task.discard', 'task.giveUp', 'task.retry', 'task.release', 'task.snooze'],
       ...['task.progress', 'task.bar', 'task.wait', 'task.promote'],
+      ...['task.checkpoint', 'task.spill', 'task.suspend'],
     ].map((verb) => `${verb}: #session = :session`),
   },
   {
@@ -66,35 +67,6 @@ export const OF_HISTORIES: readonly string[] = [
   ),
   ...['#state = :ready', '#children = :batch'].map((conjunct) => `task, SET #readyAt = :readyAt: ${conjunct}`),
   ...['task.claim: #expiresAt > :now', 'lock.put: #nonce = :observedNonce'],
-];
-
-/**
- * Of the journal of durable tasks: no scene's late copy is refused by these alone, and no late write is written down for them yet.
- * `test/unit/tasks/durable/zombie.test.ts` sends the late writes of whole attempts.
- */
-export const NOT_JUDGED: readonly string[] = [
-  'task.arrive: #nonce = :observedNonce',
-  'task.arrive: #state = :state',
-  'task.beat: contains(#open, :openKey)',
-  'task.checkpoint: #leaseCounter = :counter',
-  'task.checkpoint: #sequence < :sequence',
-  'task.checkpoint: #session = :session',
-  'task.checkpoint: #state = :running',
-  'task.checkpoint: (attribute_not_exists(#journal) OR size(#journal) = :seen)',
-  'task.complete: #sequence < :sequence',
-  'task.discard: #sequence < :sequence',
-  'task.spill: #leaseCounter = :counter',
-  'task.spill: #session = :session',
-  'task.spill: #state = :running',
-  'task.spill: (attribute_not_exists(#journal) OR size(#journal) = :seen)',
-  'task.suspend: #leaseCounter = :counter',
-  'task.suspend: #sequence < :sequence',
-  'task.suspend: #session = :session',
-  'task.suspend: #state = :running',
-  'task.suspend: (attribute_not_exists(#journal) OR size(#journal) = :seen)',
-  'task.suspend: attribute_not_exists(#cancellation)',
-  'task.suspend: attribute_not_exists(#follower)',
-  'task.suspend: size(#journal) = :seen',
 ];
 
 const CASE_NAMES: ReadonlySet<string> = new Set(CASES.map(([conjunct]) => conjunct));
