@@ -28,6 +28,7 @@ const EVERYTHING: Partial<Profile> = {
   chains: true,
   orders: 4,
   rivals: 12,
+  durables: 8,
 };
 /** Between them they have all that is damaged: members that end, runs of a schedule that follow one another. */
 const SEEDS = [3, 5, 7, 9];

@@ -6,6 +6,7 @@ import { dispatching } from './invariants/dispatching.ts';
 import { duplicates } from './invariants/duplicates.ts';
 import { effects } from './invariants/effects.ts';
 import { families } from './invariants/families.ts';
+import { journal } from './invariants/journal.ts';
 import { ledger } from './invariants/ledger.ts';
 import { lines } from './invariants/lines.ts';
 import { locks } from './invariants/locks.ts';
@@ -39,6 +40,7 @@ const FAMILIES: readonly Family[] = [
     dispatching,
     schedules,
     effects,
+    journal,
     cleanup,
     picking,
     ledger,

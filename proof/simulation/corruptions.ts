@@ -1,5 +1,6 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
-import type { Acknowledged, Applied, HistoryEvent, Sent } from './history.ts';
+import type { Acknowledged, Applied, HistoryEvent, Sent, Stepped } from './history.ts';
+import { USER_TABLE } from './rows.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { passedBy, PASSED_BY_PAGES } from './bounds.ts';
 import { isTask } from './invariants/rule.ts';
@@ -34,6 +35,19 @@ import {
   copies,
   laterClaims,
 } from './damage.ts';
+
+const hasJournal = applied(
+  ({ row, before, after }) =>
+    isTask(row) &&
+    before?.state === 'running' &&
+    (before.journal as readonly unknown[] | undefined)?.length === 1 &&
+    after?.journal !== undefined &&
+    after.journalParts === undefined,
+);
+const isRecorded = (event: HistoryEvent): event is Stepped =>
+  event.kind === 'recorded' && /^(?:step|effect)/.test(event.op);
+const isAccepted = (event: HistoryEvent): event is Acknowledged =>
+  event.kind === 'acknowledged' && event.what === 'answered' && event.value?.includes('"accepted"') === true;
 
 /** By rule: at least one kind of damage that it must notice, whatever else does. */
 export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corruption>>>> = {
@@ -321,6 +335,30 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       ...laterClaims(event, PASSED_BY_PAGES + 2, (index) => event.at + Math.min(index, 1) * 100_000),
       event,
     ]),
+  },
+  JOURNAL: {
+    'a journal that loses what it had': changed(hasJournal, (event) => [withAfter(event, { journal: [] })]),
+  },
+  ONCE: {
+    'a step that runs again': changed(isRecorded, (event) => [event, { ...event, kind: 'stepped' }]),
+  },
+  ARRIVE: {
+    'an accepted answer that is lost': changed(isAccepted, (event) => [
+      { ...event, value: JSON.stringify({ ...(JSON.parse(event.value ?? '{}') as object), text: 'another' }) },
+    ]),
+  },
+  OPEN: { 'an answer that is accepted twice': changed(isAccepted, (event) => [event, event]) },
+  CHILD: {
+    'a start whose task is not there': changed(
+      applied(({ before, after }) => before === undefined && after?.notify !== undefined),
+      () => [],
+    ),
+  },
+  EFFECT: {
+    'a write that was applied twice': changed(
+      applied(({ row }) => row.startsWith(`${USER_TABLE}/step-`)),
+      (event) => [withAfter(event, { count: 2 })],
+    ),
   },
   BATCH: {
     'a child that is counted twice': changed(isRow('batch#'), (event) => [

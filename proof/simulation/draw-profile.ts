@@ -123,6 +123,7 @@ function drawFeatures(prng: Prng): Partial<Profile> {
     chains: prng.chance(0.3),
     orders: prng.chance(0.25) ? 6 : 0,
     rivals: prng.fork('rivals').chance(0.4) ? 12 : 0,
+    durables: prng.fork('durables').chance(0.3) ? 6 : 0,
     hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
     overlap: prng.fork('overlap').pick(OVERLAP_POLICIES),
     // Small, so that a commit's own condition often refuses it.

@@ -36,6 +36,8 @@ export interface Called extends At {
   readonly claim?: RightName | undefined;
   /** True time of the reading of the clock that the write states as now; `at` where it states none. */
   readonly anchoredAt: number;
+  /** How many elements of a journal its writer has seen. */
+  readonly seen?: number | undefined;
   /** Whether an operator who takes something away chose how long it stays closed. */
   readonly asksDelay?: boolean | undefined;
   /** The sending session, for guarded verbs; the session that would get the row, for acquiring verbs. */
@@ -124,6 +126,12 @@ export interface Ran extends At, RightName {
   readonly kind: 'began' | 'ended';
 }
 
+/** The code of a durable task's step begins, or its runtime has heard that the end of an attempt of it is recorded. */
+export interface Stepped extends At, RightName {
+  readonly kind: 'stepped' | 'recorded';
+  readonly op: string;
+}
+
 /** Task code has heard that nothing of a commit was applied. */
 export interface Denied extends At, RightName {
   readonly kind: 'denied';
@@ -135,6 +143,8 @@ export interface Acknowledged extends At {
   readonly what:
     /** Of two callers of one id: what one of them was told, and that one asks for a cancellation. */
     | ('told' | 'asked')
+    /** The answer of a callback, and what its sender was told. */
+    | 'answered'
     | ('enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched')
     /** The name of an object in the user's own bucket. */
     | ('stored' | 'removed');
@@ -160,6 +170,7 @@ export type HistoryEvent =
   | Belief
   | Acted
   | Ran
+  | Stepped
   | Denied
   | Acknowledged
   | Happened;

@@ -6,6 +6,7 @@ import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { JournalStore } from '../../shared/tasks/durable/journal-store.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Claim, TaskKey } from '../../shared/tasks/task/task.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
@@ -82,6 +83,14 @@ const observeWrites = recording<TaskStore>({
   expire: (observed, stamp) => ofTask('task.expire', observed, stamp),
   join: (observed, stamp) => ofTask('task.join', observed, stamp),
   passTurn: (observed, stamp) => ofTask('task.leaveLine', observed, stamp),
+  arrive: (task, _arrival, stamp) => ofTask('task.arrive', task, stamp),
+});
+
+export const observeJournals = recording<JournalStore>({
+  checkpoint: (claim, { seen }, stamp) => ({ ...byHolder('task.checkpoint', claim, stamp), seen }),
+  suspend: (claim, { seen }, stamp) => ({ ...byHolder('task.suspend', claim, stamp), seen }),
+  end: (claim, _elements, { error }, stamp) =>
+    byHolder(error === undefined ? 'task.complete' : 'task.discard', claim, stamp),
 });
 
 export const observeTasks: Watch<TaskStore> = (store, process, recorder) => ({

@@ -40,6 +40,8 @@ export interface Profile {
   readonly orders: number;
   /** Turns in which two callers ask for one id, the first often without an answer. */
   readonly rivals: number;
+  /** Durable tasks, whose code asks people. */
+  readonly durables: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
   /** The policy for a due run while a task of the schedule has not ended. */
@@ -194,6 +196,7 @@ export const CALM: Profile = {
   chains: false,
   orders: 0,
   rivals: 0,
+  durables: 0,
   hogTasks: 0,
   overlap: 'queue',
   strayShards: 0,

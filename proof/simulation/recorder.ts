@@ -23,7 +23,7 @@ interface Believer extends RightName {
 }
 
 /** A call of a write verb. */
-export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> & {
+export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session' | 'seen'> & {
   /** The wall time that the write states. */
   readonly now?: number;
   /** False: it names a right that is another's, or no one's any more; no belief is asked for. */

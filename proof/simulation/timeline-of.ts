@@ -68,6 +68,9 @@ function textOf(event: HistoryEvent): string {
     case 'ended':
     case 'denied':
       return `${event.kind} ${event.row} (counter ${event.token}, session ${event.session})`;
+    case 'stepped':
+    case 'recorded':
+      return `${event.kind} ${event.op} of ${event.row} (counter ${event.token})`;
     case 'acknowledged':
       return `has it acknowledged: ${event.what} ${event.value ?? ''}`;
     case 'happened':

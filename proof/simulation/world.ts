@@ -39,6 +39,8 @@ import { SimulatedStore } from './store.ts';
 import { bucketAt } from './workloads/bucket.ts';
 import type { ProducerPorts } from './workloads/producer.ts';
 import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
+import { answer, durableIds, produceDurables } from './workloads/answers.ts';
+import type { Question } from './workloads/durable-code.ts';
 import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
 import { produceBursts, produceFlood, produceRelays, produceSteadily } from './workloads/flood.ts';
@@ -104,6 +106,7 @@ class World {
   readonly #producing = new Set<string>();
   /** The contents of the user's bucket. */
   readonly #objects = new Map<string, string>();
+  readonly #questions = new Map<string, Question>();
   #versions = 0;
   /** The last write of a task's row. */
   #writtenAt = 0;
@@ -253,6 +256,10 @@ class World {
     this.#produce([...ids, batchId(half)]);
     if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
     if (profile.rivals > 0) for (const isFirst of [true, false]) this.#contend(isFirst);
+    if (profile.durables > 0) {
+      this.#produceBeside('durable', produceDurables);
+      this.#answer();
+    }
     if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
     if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
     if (profile.relays > 0) this.#produceBeside('relays', produceRelays);
@@ -260,7 +267,8 @@ class World {
     if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
     if (profile.fullKeys) this.#produceBeside('keys', (ports) => produceFullKeys(ports, isOver));
     if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
-    if (profile.operator) this.#operate([ids, [`${batchId(half)}/then`]]);
+    const groups = [ids, [`${batchId(half)}/then`]];
+    if (profile.operator) this.#operate(profile.durables > 0 ? [...groups, durableIds(profile)] : groups);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
     this.#standing.healed();
@@ -413,6 +421,14 @@ class World {
     });
   }
 
+  /** Runs one person after the other who answers durable tasks. */
+  #answer(): void {
+    const process = this.#visit('person', () => this.#later(100, () => this.#answer()));
+    process.deliver(() => {
+      void answer(this.#placeOf(process), this.#questions).catch((error: unknown) => this.#failed(process, error));
+    });
+  }
+
   /** One of two callers of one id. */
   #contend(isFirst: boolean): void {
     const startedAt = this.#startedAt;
@@ -513,6 +529,7 @@ class World {
       objects: this.#objects,
       startSuccessor: (after) => this.#succeed(after),
       isTimeCalled: () => this.#isTimeCalled,
+      questions: this.#questions,
       restock: () => this.#store.restock(1),
       prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
     };

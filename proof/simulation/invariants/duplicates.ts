@@ -1,7 +1,7 @@
 /**
  * I19 one id, one piece of work: a task's work changes only if a caller requested that,
  * while it waits (`replace`), after it has ended (`renew`), or with the end of the attempt that ran at the request (`follow`):
- *   at most one piece of work follows an attempt, or a parent that waits, the newest, and by the same write that ends the attempt;
+ *   at most one piece of work follows an attempt, a parent that waits or a suspended execution, the newest, and by the same write that ends the attempt;
  *   never back to earlier requested work; and a caller whose request was accepted finds it, or later requested work.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -53,7 +53,9 @@ export const duplicates: Family = (_assumptions, report) => {
   }
 
   function onFollower(row: string, verb: string | undefined, after: DynamoItem): void {
-    const mayBeFollowed = after.state === 'running' || (after.state === 'ready' && after.children !== undefined);
+    const mayBeFollowed =
+      after.state === 'running' ||
+      (after.state === 'ready' && (after.children !== undefined || after.journal !== undefined));
     if (verb !== 'task.follow' || !mayBeFollowed || after.follower === undefined)
       report('I19', row, `is ${String(after.state)}, and what is to follow it was changed by ${String(verb)}`);
     onVersion(row, versionOf((after.follower as DynamoItem | undefined)?.input), 'a request');

@@ -37,6 +37,8 @@ const REPEATABLE = new Set([
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
   // Removing a payload twice is doing it once, and does not stamp the row.
   'payload.delete',
+  // An arrival stamps only a task that waits. `journal.ts` judges it.
+  'task.arrive',
   // Hints do not stamp the row.
   ...['queue.noteHints', 'queue.noteStarts', 'queue.announceNames'],
 ]);
@@ -132,7 +134,11 @@ export const outcomes: Family = (assumptions, report) => {
     const current = rows.get(called.row);
     if (claim === undefined || current?.item === undefined || current.version !== version) return false;
     // A contender that settles for an expired session also relies on the absence of a value, which it has read.
+    if (called.seen !== undefined && called.seen !== ((current.item.journal ?? []) as readonly unknown[]).length)
+      return false;
     if (['lock.settle', 'lock.disown'].includes(called.verb) && current.item.value !== undefined) return false;
+    // A task that is to be cancelled does not wait.
+    if (called.verb === 'task.suspend' && current.item.cancellation !== undefined) return false;
     const { state, leaseCounter, session } = current.item;
     const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);
     return isHeld && leaseCounter === claim.token && session === claim.session;
@@ -149,7 +155,7 @@ export const outcomes: Family = (assumptions, report) => {
 };
 
 /** Commits, which are refused for good only when they are barred. */
-const BARRED = new Set(['task.commit', 'task.wait']);
+const BARRED = new Set(['task.commit', 'task.wait', 'task.checkpoint']);
 
 /**
  * A copy of a transaction that a condition on another row refused may find that true by then, also before the refusal is heard:
@@ -165,11 +171,16 @@ const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names',
 
 /** The nonce stays when a holder is notified, and a payload is removed: no other attribute may change then. */
 function isUnstamped({ row, before, after }: Applied): boolean {
+  if (row.startsWith('arrival#') && before === undefined) return true;
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
   return Object.keys({ ...before, ...after }).every(
-    (name) => name === 'revoked' || HINTS.has(name) || isDeepStrictEqual(before[name], after?.[name]),
+    (name) =>
+      name === 'revoked' || ARRIVES.has(name) || HINTS.has(name) || isDeepStrictEqual(before[name], after?.[name]),
   );
 }
+
+/** What arrives for a durable task: `journal.ts` judges it. */
+const ARRIVES = new Set(['journal', 'open', 'beats']);
 
 function tenureOf({ called: { row, claim } }: Operation): string {
   return `${row} ${String(claim?.token)}`;

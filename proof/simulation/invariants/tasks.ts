@@ -9,6 +9,7 @@
  * I19 enqueuing again changes nothing.
  * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';
 import { keepsPlace } from './lines.ts';
@@ -16,6 +17,12 @@ import type { Family } from './rule.ts';
 import { isSession, isTask, textOf } from './rule.ts';
 
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
+
+/** What arrives for a durable task that has ended is kept for an operator's retry. `journal.ts` judges it. */
+function isArrival(before: DynamoItem, after: DynamoItem): boolean {
+  const names = Object.keys({ ...before, ...after }).filter((name) => name !== 'journal' && name !== 'open');
+  return after.journal !== before.journal && names.every((name) => isDeepStrictEqual(before[name], after[name]));
+}
 
 export const tasks: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
@@ -44,6 +51,7 @@ export const tasks: Family = (assumptions, report) => {
     rows.set(row, after);
     const result = textOf(after.result);
     if (result !== undefined) results.add(`${row} ${result}`);
+    if (before !== undefined && isArrival(before, after)) return;
     const verb = verbOf(event);
     if (before === undefined) {
       spent.set(row, 0);

@@ -186,6 +186,7 @@ export class Stage {
       seen: () => undefined,
       violated: (invariant, message) => this.#checker.report(invariant, incarnation, message),
       gauge: noSkewGauge,
+      questions: new Map(),
       startSuccessor: () => undefined,
       isTimeCalled: () => false,
       restock: () => this.#store.restock(1),

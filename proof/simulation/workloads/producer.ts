@@ -107,7 +107,7 @@ function tenantOf(id: string): Pick<EnqueueOptions, 'tenant'> {
 }
 
 /** Other work under an id that is taken, in each of the ways in which that can be meant. */
-async function askAgain(
+export async function askAgain(
   ports: ProducerPorts,
   prng: Prng,
   { id, kind, options }: { readonly id: string; readonly kind: string; readonly options: EnqueueOptions },

@@ -15,6 +15,8 @@ import type { SimulatedProcess } from '../../../test/support/machines/process.ts
 import type { RightName } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
+import type { Question } from './durable-code.ts';
+import { DURABLE, durably } from './durable-code.ts';
 import { commitReceipt, commitSuccessor } from './receipts.ts';
 
 /** The environment of a piece of task code. */
@@ -29,6 +31,7 @@ interface Place {
   readonly seen: (what: string) => void;
   readonly violated: (invariant: string, message: string) => void;
   readonly restock: () => void;
+  readonly ask: (question: Question) => void;
   /** When its session was lost, as this process lives it. */
   readonly lostAt?: () => number | undefined;
 }
@@ -294,18 +297,25 @@ export function tasksAt(at: Place, knowsAll: boolean): TaskRegistry {
       ...defined({ timeout }),
       run: (input, task) => {
         checkFiller(place, task, input);
-        return believing(place, task, (...at) => behave(...at, input));
+        return believing(place, task, (at, own, right) => behave(at, own, right, input));
       },
     }),
   ]);
-  return registerTasks(Object.fromEntries(definitions) as Record<string, unknown>);
+  const durable = defineTask<TaskInput, unknown>({
+    name: DURABLE,
+    retry: PATIENT,
+    run: (input, task) =>
+      believing(place, task, (_, __, right, isBelieved) => durably(place, task, { right, isBelieved }, input)),
+  });
+  const isDurable = { ...durable, isDurable: true };
+  return registerTasks({ ...Object.fromEntries(definitions), [DURABLE]: isDurable } as Record<string, unknown>);
 }
 
 /** Runs task code, recorded as believing for as long as its signal allows. */
 async function believing(
   place: Place,
   task: TaskContext,
-  behave: (place: Place, task: TaskContext, right: RightName) => Promise<unknown>,
+  behave: (place: Place, task: TaskContext, right: RightName, isBelieved: () => boolean) => Promise<unknown>,
 ): Promise<unknown> {
   const { process, holder, recorder } = place;
   const right: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
@@ -315,7 +325,7 @@ async function believing(
   const ran = { process: process.name, ...right };
   recorder.emit({ kind: 'began', at: process.now, ...ran });
   try {
-    const result = await behave(place, task, right);
+    const result = await behave(place, task, right, isBelieved);
     recorder.emit({ kind: 'ended', at: process.now, ...ran });
     return result;
   } finally {

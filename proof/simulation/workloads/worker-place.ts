@@ -10,6 +10,7 @@ import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
 import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
 import type { SessionStore } from '../../../shared/session/session-store.ts';
+import type { Question } from './durable-code.ts';
 import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts';
 import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
 import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
@@ -48,6 +49,8 @@ export interface WorkerPlace {
   readonly startSuccessor: (after: string) => void;
   /** Whether the world has called time: long-lived workers then exit. */
   readonly isTimeCalled: () => boolean;
+  /** What durable tasks have asked, by the ids of their callbacks. */
+  readonly questions: Map<string, Question>;
   /** Adds one to the stock. */
   readonly restock: () => void;
 }

@@ -11,6 +11,7 @@ import type { Invocation } from '../fleet.ts';
 import { TABLE_NAME } from '../rows.ts';
 import { bucketAt } from './bucket.ts';
 import { workInChain } from './chain.ts';
+import type { Question } from './durable-code.ts';
 import { tasksAt } from './task-code.ts';
 
 import type { WorkerPlace } from './worker-place.ts';
@@ -24,6 +25,7 @@ const silentLog: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 export async function work(place: WorkerPlace, event: Invocation): Promise<string> {
   const { process, profile, recorder, prng, seen, violated, restock } = place;
   const { runtime } = process;
+  const ask = (question: Question): void => void place.questions.set(question.callbackId, question);
   // As in `shared/client`: a long-lived worker hears of the tasks that its own process enqueues.
   const bus = new EnqueueBus();
   const { sessions, tasks, queues, schedules } = storesAt(place, (created, now) =>
@@ -58,7 +60,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
     const slowMs = Math.min(profile.ttlMs, profile.invocationMs / 8);
     const registry = tasksAt(
-      { process, holder: session, recorder, prng, slowMs, seen, violated, restock },
+      { process, holder: session, recorder, prng, slowMs, seen, violated, restock, ask },
       knowsAllTasks(session.id),
     );
     const payloads = bucketAt(place, prng.fork('bucket'));

@@ -110,7 +110,8 @@ export function defineDurable(
   return { ...definition, isDurable: true };
 }
 
-interface Execution extends Pick<InvocationPorts, 'handler' | 'recordsStarts' | 'taskNameOf'> {
+/** How the code of a durable task is run. */
+export interface Execution extends Pick<InvocationPorts, 'handler' | 'recordsStarts' | 'taskNameOf'> {
   readonly open: OpenJournals;
   readonly executionMs: number;
 }
@@ -156,7 +157,8 @@ function handlerOfRun(
     );
 }
 
-async function runDurable(input: unknown, task: TaskContext, execution: Execution): Promise<unknown> {
+/** Runs one claim, until the task is suspended or has ended. */
+export async function runDurable(input: unknown, task: TaskContext, execution: Execution): Promise<unknown> {
   const holder = holderOf(task);
   const journal = await Journal.open(holder, execution.open(holder.tasks), execution.executionMs);
   for (;;) {
