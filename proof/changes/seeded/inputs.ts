@@ -56,7 +56,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     id: 'X43',
     what: 'other work under an id finds what the work before it has left (found by the simulation)',
     file: OPERATOR,
-    from: ', #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks',
+    from: ', #progress, #children, #deaths, #failingSince, #handBacks',
     to: '',
     killedBy: ['I19'],
     changes: { dedupShare: 1 },

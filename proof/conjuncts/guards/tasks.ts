@@ -15,6 +15,7 @@ import { NOW, TABLE, beside, checkedBeside, newTask, ofEach } from './rows.ts';
 const ERROR = { name: 'Error', message: 'failed', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'not wanted' };
 const LATER = NOW + 60_000;
+const BATCH = { id: 'batch', total: 1 };
 
 /** The statements of a holder. */
 export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
@@ -27,7 +28,7 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
   'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, { readyAt: LATER, shards: 1 }, rows.stamp()),
   'task.bar': (claim, rows) => barCommit(TABLE, claim, first(rows)),
   'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', first(rows)),
-  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', 1, first(rows)),
+  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, BATCH, 1, first(rows)),
 };
 
 /** Statements of other processes about a running task: its session has expired, or its holder must be notified. */
@@ -133,15 +134,15 @@ const TOO_EARLY: Cases = {
 
 const OF_LINES: Cases = {
   'task, SET #readyAt = :readyAt: #children = :batch'(rows) {
-    rows.write(waitForChildren(TABLE, rows.running(), 'later', 1, first(rows)));
+    rows.write(waitForChildren(TABLE, rows.running(), { id: 'later', total: 1 }, 1, first(rows)));
     return beside(rows, woken(rows));
   },
   'task, check: attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready'(rows) {
-    rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
+    rows.write(waitForChildren(TABLE, rows.running(), BATCH, 1, first(rows)));
     return checkedBeside(rows, isNotWaiting(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }));
   },
   'task, SET #readyAt = :readyAt: #state = :ready'(rows) {
-    rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
+    rows.write(waitForChildren(TABLE, rows.running(), BATCH, 1, first(rows)));
     rows.write(operator.cancelWaitingTask(TABLE, rows.seen() as ReadyTask, CANCELLATION, rows.stamp()));
     return beside(rows, woken(rows));
   },

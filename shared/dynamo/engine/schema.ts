@@ -111,7 +111,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     'finishedAt',
     'cancellation',
     ...['past0', 'past1', 'past2', 'past3'],
-    ...['batch', 'children', 'childrenQueue', 'follower', 'key', 'tenant', 'traceparent', 'policy'],
+    ...['batch', 'children', 'follower', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
   ...['paused', 'lanes', 'shards', 'took', 'unknown', 'names'],

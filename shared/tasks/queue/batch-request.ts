@@ -17,7 +17,10 @@ import { mismatch } from './task-adder.ts';
 export interface BatchOptions {
   /** Identity of the batch. A child without an id gets the batch's id and its position as its id. */
   readonly id: string;
-  /** The task that runs once all children have ended, done or not. Its default id is the batch's, followed by `/then`. */
+  /**
+   * The task that runs once all children have ended, done or not; at once, if there are none. It is of the batch's queue. Its default id is
+   * the batch's, followed by `/then`.
+   */
   readonly then?: TaskRequest;
   readonly queue?: string;
 }
@@ -43,8 +46,8 @@ export async function newBatchOf(
   const { queue: asked = defaults.queue } = options;
   const queue = validName('queue', asked);
   const { length } = validRequests(`the children of batch ${id}`, children);
-  if (length < 1 || length > BATCH_LIMIT)
-    throw new ConfigurationError(`batch ${id} has ${length} children: must be 1 to ${BATCH_LIMIT}`);
+  if (length > BATCH_LIMIT)
+    throw new ConfigurationError(`batch ${id} has ${length} children: must be at most ${BATCH_LIMIT}`);
   const tasks = await Promise.all(
     children.map(async (child, place) => {
       const task = await newTaskOf(child.task, child.input, named(child, `${id}/${place}`, queue), defaults);
@@ -64,7 +67,7 @@ export async function newBatchOf(
     throw new ConfigurationError(
       `two children of batch ${id} have the same id: the batch would wait for one that never ends`,
     );
-  const callback = await callbackOf(options.then, { queue, id }, defaults);
+  const callback = await callbackOf(options.then, { queue, id, total: length }, defaults);
   const double = callback && tasks.find((task) => isSameTask(task, callback));
   if (double !== undefined)
     throw new ConfigurationError(
@@ -82,6 +85,8 @@ const CALLBACK_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options
   'queue',
   'priority',
   'tenant',
+  'timeout',
+  'maxAttempts',
 ]);
 
 /** @throws MismatchError when the existing batch differs */
@@ -114,7 +119,7 @@ export function callbackTaken({ queue, id }: BatchKey, taken: TaskRecord): Misma
 
 async function callbackOf(
   then: TaskRequest | undefined,
-  { queue, id }: BatchKey,
+  { queue, id, total }: BatchKey & Pick<NewBatch, 'total'>,
   defaults: RequestDefaults,
 ): Promise<NewTask | undefined> {
   if (then === undefined) return undefined;
@@ -128,12 +133,18 @@ async function callbackOf(
         `ended, so it takes only ${[...CALLBACK_OPTIONS].join(', ')}`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
+  // The end of the last child makes it due, with the rights of the children's workers: those of one queue.
+  if (task.queue !== queue)
+    throw new ConfigurationError(
+      `the callback of batch ${id} would be of queue ${task.queue}, and its children are of ${queue}: leave its queue out, and let it ` +
+        `spawn the task there as it ends: task.commit(result, [], { spawn: [spawn(task, input, { queue: '${task.queue}' })] })`,
+    );
   if (task.payload !== undefined)
     throw new ConfigurationError(
       `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it waits for the children in ` +
         `its row, which takes at most ${INPUT_LIMIT_BYTES}`,
     );
-  return { ...task, runAt: NEVER, children: { queue, id } };
+  return { ...task, runAt: total === 0 ? task.runAt : NEVER, children: { queue, id } };
 }
 
 function isSameTask(one: TaskKey, other: TaskKey): boolean {

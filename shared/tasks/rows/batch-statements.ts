@@ -13,8 +13,8 @@
  * | childrenDigest | S, optional | of the ids of the children, if the user named the batch | create |
  * | nonce | S | of its creation | create |
  * | countedAt | N, epoch ms | when the last end was counted; absent: none, or only the very last | count down |
- * | finishedAt | N, epoch ms | when the last child ended | count down |
- * | ttl | N, epoch s | set once all have ended | count down |
+ * | finishedAt | N, epoch ms | when the last child ended | count down; create, if there is none |
+ * | ttl | N, epoch s | set once all have ended | like `finishedAt` |
  */
 import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -27,13 +27,13 @@ import { checkStatement, createStatement, getStatement, updateStatement } from '
 
 /**
  * Guard: the row is absent.
- * Effect: counts `total` children, all of them open.
+ * Effect: counts `total` children, all of them open. Without any, all have ended.
  * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function createBatch(
   table: string,
   { queue, id, total, waiter, childrenDigest }: NewBatch,
-  { nonce }: Stamp,
+  { now, nonce }: Stamp,
 ): Statement<'put'> {
   return createStatement('batch.create', table, {
     ...batchKey(queue, id),
@@ -47,6 +47,7 @@ export function createBatch(
     cancelled: 0,
     waiter: JSON.stringify(waiter),
     ...defined({ childrenDigest }),
+    ...(total === 0 && { finishedAt: now, ttl: ttlEpochSeconds(now, RETENTION_DAYS.task) }),
     nonce,
   });
 }

@@ -150,8 +150,8 @@ class ClaimVerbs {
     const { tasks, verb } = this.#ports;
     const key = describeTask(this.#claim);
     const { length } = validRequests(`the children of ${key}`, requests);
-    if (length < 1 || length > CHILDREN_LIMIT)
-      throw new ConfigurationError(`${key} waits for ${length} children: must be 1 to ${CHILDREN_LIMIT}`);
+    if (length > CHILDREN_LIMIT)
+      throw new ConfigurationError(`${key} waits for ${length} children: must be at most ${CHILDREN_LIMIT}`);
     const batch = childrenBatch(this.#claim);
     const asked = (await this.#newTasks(`the children of ${key}`, requests)).map((child) => ({
       ...child,

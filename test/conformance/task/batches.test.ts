@@ -195,16 +195,22 @@ describeOnOneStore('tasks that belong together', (open) => {
       expect(seen).toMatchObject([{ total: 3, pending: 0, done: 1, dead: 2, cancelled: 0 }]);
     });
 
-    test('tells a callback in another queue how the children ended', async () => {
-      const other = openQueue(open());
+    test('runs its callback at once if it has no children, once, also if it is asked for again', async () => {
       const seen: TaskContext['children'][] = [];
       const counting = defineTask({ name: 'callback', run: (_: unknown, { children }) => void seen.push(children) });
-      await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(counting, {}, { queue: other.queue }) });
+      const then = spawn(counting, {}, { timeout: '1m', maxAttempts: 2 });
+      const asked = [
+        await q.client.enqueueBatch([], { id: 'b', then }),
+        await q.client.enqueueBatch([], { id: 'b', then }),
+      ];
 
-      await q.work({ child });
-      await other.work({ counting });
+      await q.work({ counting });
 
-      expect(seen).toMatchObject([{ total: 1, pending: 0, done: 1 }]);
+      expect(asked.map(({ created }) => created)).toEqual([true, false]);
+      expect(seen).toMatchObject([{ total: 0, pending: 0 }]);
+      expect(await get('b/then')).toMatchObject({ state: 'done', policy: { maxAttempts: 2, timeoutMs: 60_000 } });
+      expect((await q.client.enqueueBatch([], { id: 'bare' })).created).toBe(true);
+      expect(await q.client.getBatch('bare')).toMatchObject({ total: 0, pending: 0 });
     });
 
     test('has its callback from the start, which waits: cancelled and retried, it still comes after the last child', async () => {
@@ -239,7 +245,6 @@ describeOnOneStore('tasks that belong together', (open) => {
     });
 
     test.each([
-      ['no children', () => q.client.enqueueBatch([], { id: 'b' }), 'has 0 children'],
       [
         'two children of one id',
         () => q.client.enqueueBatch([spawn(child, {}, { id: 'x' }), spawn(child, {}, { id: 'x' })], { id: 'b' }),
@@ -255,6 +260,11 @@ describeOnOneStore('tasks that belong together', (open) => {
         'a callback at a time of its own',
         () => q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(child, {}, { delay: '1h' }) }),
         'cannot have delay: it is due when the last child has ended',
+      ],
+      [
+        'a callback in another queue',
+        () => q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(child, {}, { queue: 'other' }) }),
+        "[spawn(task, input, { queue: 'other' })]",
       ],
       [
         'a child of another queue',
@@ -290,6 +300,16 @@ describeOnOneStore('tasks that belong together', (open) => {
       expect(await get('parent')).toMatchObject({ state: 'done', result: 3, attempts: 1 });
     });
 
+    test('of no children goes on at once', async () => {
+      const seen: TaskContext['children'][] = [];
+      await q.client.enqueue('parent', {}, { id: 'parent' });
+
+      await q.work({ parent: parentOf(0, seen) });
+
+      expect(seen).toMatchObject([undefined, { total: 0, pending: 0 }]);
+      expect(await get('parent')).toMatchObject({ state: 'done', attempts: 1 });
+    });
+
     test('learns of children that died', async () => {
       const seen: TaskContext['children'][] = [];
       await q.client.enqueue('parent', {}, { id: 'parent' });
@@ -322,18 +342,6 @@ describeOnOneStore('tasks that belong together', (open) => {
       expect(report.settled.done).toBe(2);
       expect(await get('parent')).toMatchObject({ state: 'cancelled' });
       expect(await q.client.getBatch('kids')).toMatchObject({ pending: 0, done: 2 });
-    });
-
-    test('cannot wait for no children', async () => {
-      const parent = defineTask({
-        name: 'parent',
-        retry: { maxAttempts: 1 },
-        run: (_: unknown, task) => task.waitFor([]),
-      });
-      await q.client.enqueue(parent, {}, { id: 'parent' });
-      await q.work({ parent });
-
-      expect(await get('parent')).toMatchObject({ state: 'dead', lastError: { name: 'ConfigurationError' } });
     });
   });
 

@@ -1,6 +1,5 @@
 /** The task row, continued: attributes that are maps, or come in pairs. */
 import { defined } from '../../../core/defined.ts';
-import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
 import type { SlotOfTask, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
@@ -45,10 +44,6 @@ export function optionAttributes(
 /** Follows a `REMOVE` clause of a write that gives a task other work: its journal, if it has one. */
 export function andForget(journal: TaskRecord['journal']): string {
   return journal === undefined ? '' : ', #journal, #journalParts, #journalLife, #open, #beats';
-}
-
-export function childrenAttributes(queue: string, batch: BatchKey): Attribute {
-  return batch.queue === queue ? { children: batch.id } : { children: batch.id, childrenQueue: batch.queue };
 }
 
 /** The first of the tasks that a commit has spawned, and how many there are. Those of its own queue without its name. */

@@ -17,30 +17,30 @@ import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM, mineValues } from './task-statem
 
 /**
  * Guard: mine, and not barred, like a commit (`commit-statements.ts`). The same transaction creates the children.
- * Effect: ready, never due by time, the attempt refunded.
+ * Effect: ready, never due by time, the attempt refunded. Without children, it is due at once.
  * Outcomes: refused = taken over.
  */
 export function waitForChildren(
   table: string,
   claim: Claim,
-  batch: string,
+  batch: { readonly id: string; readonly total: number },
   shards: number,
   { now, nonce, sequence }: SequencedStamp,
 ): Statement<'update'> {
-  const never = moveInTime(claim, { readyAt: NEVER, now, shards });
+  const later = moveInTime(claim, { readyAt: batch.total === 0 ? now : NEVER, now, shards });
   return updateStatement('task.wait', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
-    effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(never)}`,
+    effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(later)}`,
     values: {
       ...mineValues(claim),
       ':ready': 'ready',
       ':one': 1,
-      ':batch': batch,
+      ':batch': batch.id,
       ':nonce': nonce,
       ':sequence': sequence,
-      ...never.values,
+      ...later.values,
       ':past': pastAttempt(claim, 'snoozed', now),
     },
   });

@@ -137,7 +137,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     const { shards, onCreated } = this.#options;
     const counter = { queue, id, total: children.length, waiter: waiterOf(claim) };
     const batch = actionOf(createBatch(this.table, counter, stamp));
-    const own = waitForChildren(this.table, claim, id, shards, stamp);
+    const own = waitForChildren(this.table, claim, counter, shards, stamp);
     const effects = children.map((child) => ({ spawn: child }));
     const outcome = await this.#endings.linked.commit({ task: claim, to: 'ready', own, batch, effects }, stamp, limits);
     if (outcome.kind === 'applied') onCreated?.(children, stamp.now);

@@ -4,7 +4,7 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests | follow; removed by promote |
+ * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests; `at`: of the first | follow; removed by promote |
  *
  * It is in the task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard.
  * If a follower refuses the write, `promoteFollower` is sent instead, which ends the attempt and makes the follower ready.
@@ -42,7 +42,7 @@ export function followTask(
   const { leaseCounter, follower } = observed;
   const { options, ...work } = workOf(task, nonce, { isApart: true });
   const key = taskKey(observed.queue, observed.id);
-  const stored = { ...work, ...defined(options), at: now, nonce };
+  const stored = { ...work, ...defined(options), at: follower?.at ?? now, nonce };
   if (observed.state === 'ready')
     return updateStatement('task.follow', {
       table,
@@ -160,7 +160,7 @@ function continueWith(
 
 /** Follows `dropped`. */
 const FORGET =
-  ', #follower, #session, #claimedAt, #progress, #lastError, #children, #childrenQueue, #deaths, #failingSince, #handBacks';
+  ', #follower, #session, #claimedAt, #progress, #lastError, #children, #deaths, #failingSince, #handBacks';
 
 function withoutAbsent(payload: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined));

@@ -175,7 +175,7 @@ export function reviveTask(
     effect:
       'SET #state = :ready, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one, ' +
       `${place.effect}, #nonce = :nonce${last === undefined ? '' : `, ${remember(observed)}`}${seat === undefined ? '' : SIT} ` +
-      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #deaths, #failingSince, #handBacks${keepsChildren ? '' : ', #children, #childrenQueue'}${andLeave(place)}`,
+      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #deaths, #failingSince, #handBacks${keepsChildren ? '' : ', #children'}${andLeave(place)}`,
     values: {
       ':observedState': observed.state,
       ':observedNonce': observed.nonce,
@@ -220,7 +220,7 @@ export function replaceTask(
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${given.effect}${hasBegun ? `, ${COUNT_WORK}` : ''} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${andForget(observed.journal)}${andLeave(given)}`,
+    effect: `SET ${given.effect}${hasBegun ? `, ${COUNT_WORK}` : ''} ${dropped(work)}, #progress, #children, #deaths, #failingSince, #handBacks${andForget(observed.journal)}${andLeave(given)}`,
     values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce, ...(hasBegun && { ':one': 1 }) },
   });
 }
@@ -274,7 +274,7 @@ const SIT = ', #line = :line, #ticket = :ticket';
 /** Follows `dropped`. */
 const FORGET =
   ', #session, #claimedAt, #finishedAt, #result, #spawned, #progress, #lastError, #ttl, ' +
-  '#batch, #children, #childrenQueue, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
+  '#batch, #children, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
 
 function seatValues(seat: Seat | undefined): UpdateParts['values'] {
   return defined({ ':line': seat?.key, ':ticket': seat?.ticket });

@@ -34,7 +34,11 @@ export function decodeTaken(item: DynamoItem): TakenTask {
     leaseCounter: row.count('leaseCounter'),
     createdBy: row.optional('createdBy', (attribute) => row.string(attribute)),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
-    links: { batch: row.optional('batch', (attribute) => row.string(attribute)) },
+    links: {
+      batch: row.optional('batch', (attribute) => row.string(attribute)),
+      concurrency: row.optional('key', (attribute) => ({ key: String(row.map(attribute).key) })),
+      line: row.optional('line', (attribute) => ({ key: row.string(attribute) })),
+    },
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
     input: row.json('input'),
   };
@@ -237,9 +241,7 @@ function decodeCancellation(row: ItemReader, attribute: string): Cancellation {
 
 function decodeChildren(row: ItemReader, queue: string): BatchKey | undefined {
   const id = row.optional('children', (attribute) => row.string(attribute));
-  return id === undefined
-    ? undefined
-    : { queue: row.optional('childrenQueue', (attribute) => row.string(attribute)) ?? queue, id };
+  return id === undefined ? undefined : { queue, id };
 }
 
 /** The ring of past attempts, put in order by their counters. */

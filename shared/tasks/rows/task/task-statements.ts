@@ -31,7 +31,7 @@
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key of its line, and its position there, see `line-statements.ts` | enqueue, revive, renew |
  * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
- * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
+ * | children | S | the batch of the children that it waits for | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
  * | work | N | number of its work, see `runId` in `../../task/task.ts`; absent: the first | renew, promote; replace after an attempt |
  * | nonce | S | of the last write | all, except requests to cancel a running task |
@@ -54,7 +54,7 @@ import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
-import { childrenAttributes, optionAttributes, slotAttribute } from './attributes.ts';
+import { optionAttributes, slotAttribute } from './attributes.ts';
 import { HAS_NO_TASK } from './bar-statements.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveInTime, placeOf } from './place.ts';
@@ -108,7 +108,7 @@ export function enqueueTask(
     ...defined(optionAttributes(task, nonce, { isApart: false })),
     ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
-    ...(children && childrenAttributes(queue, children)),
+    ...(children && { children: children.id }),
   };
   return createStatement('task.enqueue', table, row, { guard: HAS_NO_TASK, values: { ':nonce': nonce } });
 }

@@ -296,7 +296,6 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   'waits for children of another queue': {
     run: caught((task) => task.waitFor([spawn('child', 1, { id: 'c', queue: 'other' })])),
   },
-  'waits for nobody': { run: caught((task) => task.waitFor([])) },
   'saves the progress that it had': {
     run: async (_, task) => {
       await task.saveProgress({ page: 1 });

@@ -40,7 +40,7 @@ test('an operation that nobody awaits is no silent success', async () => {
   expect(await ended((task) => void task.commit(1n as never))).toEqual(['dead', 'ConfigurationError']);
   expect(await ended((task) => void task.saveProgress(1n as never))).toEqual(['dead', 'ConfigurationError']);
   expect(await ended((task) => void task.snooze('never' as never))).toEqual(['dead', 'ConfigurationError']);
-  expect(await ended((task) => void task.waitFor([]))).toEqual(['dead', 'ConfigurationError']);
+  expect(await ended((task) => void task.waitFor([{} as never]))).toEqual(['dead', 'ConfigurationError']);
   expect(await ended((task) => [task.commit('x', [REFUSED])])).toEqual(dead);
 });
 

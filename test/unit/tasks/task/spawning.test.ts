@@ -113,8 +113,7 @@ describe('a commit', () => {
 
 describe('a task that waits', () => {
   test.each<[string, Verb, string]>([
-    ['nobody', waitFor([]), 'waits for 0 children: must be 1 to 97'],
-    ['more than a hundred', waitFor(many(101)), 'waits for 101 children: must be 1 to 97'],
+    ['more than a hundred', waitFor(many(101)), 'waits for 101 children: must be at most 97'],
     [
       'children whose inputs are beside their rows',
       waitFor(many(50, {}, 17_000)),
