@@ -5,6 +5,7 @@ import type { ConnectionOptions } from '../shared/dynamo/connect.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';
+import { grantFor } from '../shared/dynamo/engine/grant-for.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
 import type { TaskStoreOptions } from '../shared/tasks/rows/task/adding-store.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
@@ -45,7 +46,7 @@ export function connect<Stores>(
           throttles.onAttempt(attempt);
         },
       };
-      const sender = new Sender({ driver, runtime, observer });
+      const sender = new Sender({ driver, runtime, observer, grantFor });
       return { sender, runtime, gauge, ...createStores(sender, { table, shards }) };
     },
   };

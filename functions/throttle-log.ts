@@ -20,7 +20,7 @@ export function throttleLog(
       const now = clock.monotonic();
       if (now - (toldAt.get(verb) ?? -Infinity) < INTERVAL_MS) return;
       toldAt.set(verb, now);
-      logger.warn('store throttled', { verb, key: targetOf(input).key, error: fault.message });
+      logger.warn('store throttled', { verb, key: targetOf(input).keys[0], error: fault.message });
     },
   };
 }

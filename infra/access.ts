@@ -135,6 +135,21 @@ export function workAccess(queue: string): AccessRule[] {
   ];
 }
 
+/**
+ * A worker in a container, with `createWorker`: it works like a deployed one, without permits, continuations and hints, and is its own
+ * dispatcher: it defines the schedules of its module, and creates the tasks of those that are due.
+ */
+export function containerAccess(queue: string): AccessRule[] {
+  const deployedOnly = new Set([permitsRow(queue), slotRows(continuationSchedule(queue))]);
+  return [
+    ...workAccess(queue).filter(
+      ({ keys, attributes }) => attributes !== HINT_ATTRIBUTES && !keys.some((key) => deployedOnly.has(key)),
+    ),
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
+    { on: 'ready', actions: ['Query'], keys: [scheduleEntries(queue)] },
+  ];
+}
+
 /** A worker writes hints for plans into its queue's row, but cannot pause or resume the queue. */
 const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 'startWithin'];
 
@@ -145,7 +160,7 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'createdBy', 'attempts'],
   ...['leaseCounter', 'nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
-  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total', 'barred'],
+  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'key', 'total', 'barred'],
 ];
 
 /** Without `ttl` and `finishedAt`. */

@@ -70,6 +70,8 @@ export interface NetworkPlacement {
 interface HandlerFunctionProps {
   /** The module that exports `handler`. */
   readonly entry: string;
+  /** The user's file that it loads, which messages name in its place. */
+  readonly tasks?: string;
   readonly description: string;
   readonly timeout: Duration;
   readonly memorySize: number;
@@ -122,7 +124,7 @@ export class HandlerFunction extends Construct {
       tracing: Tracing.DISABLED, // switched on below
       ...(props.omitsInvocationLines === true ? WITHOUT_INVOCATION_LINES : {}),
     };
-    this.function = ofProject(props.entry, () => new NodejsFunction(this, 'Function', bundled));
+    this.function = ofProject(props.tasks ?? props.entry, () => new NodejsFunction(this, 'Function', bundled));
     if (props.tracing !== undefined && props.tracing !== Tracing.DISABLED) this.trace(props.tracing);
     else
       acknowledge(this.function, {
@@ -199,7 +201,7 @@ function ofProject(entry: string, make: () => NodejsFunction): NodejsFunction {
     if (root === undefined) throw error;
     throw new ConfigurationError(
       `${entry} is outside of ${root}, where the CDK has found a lock file: run it in a folder, such as a workspace's root, ` +
-        'whose lock file is above the tasks and the packages that they use',
+        'whose lock file is above the tasks and the packages that they use, and keep no second lock file between them',
       { cause: error },
     );
   }

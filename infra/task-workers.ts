@@ -18,6 +18,7 @@ import { ConfigurationError, shown } from '../shared/core/errors.ts';
 import { validOptions } from '../shared/core/validate/options.ts';
 import {
   callbackAccess,
+  containerAccess,
   enqueueAccess,
   observeAccess,
   operateAccess,
@@ -196,6 +197,14 @@ export class TaskWorkers extends Construct implements IGrantable {
   /** Grants permission to answer callbacks of durable tasks of this queue, with `tasks.callbacks`. It includes reading its tasks. */
   grantCallbacks(grantee: IGrantable): Grant {
     return this.table.grant(grantee, callbackAccess(this.queue));
+  }
+
+  /**
+   * Grants what `createWorker` needs, for a worker of this queue in a container or on another machine. What your tasks do elsewhere (locks,
+   * other queues, your own tables) is granted to the same role, as to `workers`.
+   */
+  grantWork(grantee: IGrantable): Grant {
+    return this.table.grant(grantee, containerAccess(this.queue));
   }
 
   /**

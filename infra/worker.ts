@@ -58,6 +58,7 @@ export class WorkerFunction extends Construct {
   private createHandler(entry: string, { settings, table, ...props }: WorkerProps): HandlerFunction {
     return new HandlerFunction(this, 'Handler', {
       entry: writeEntry(entry),
+      tasks: entry,
       description: `Runs tasks of the queue ${settings.queue}`,
       timeout: Duration.millis(settings.workerTimeoutMs),
       memorySize: settings.workerMemoryMb,

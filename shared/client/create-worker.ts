@@ -4,7 +4,8 @@ import { engineWakes } from './engine-wakes.ts';
 import { announcingIn, enqueuedIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
 import { TasksAtWork } from './tasks-at-work.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { isDenied } from '../core/denied.ts';
+import { ConfigurationError, messageOf } from '../core/errors.ts';
 import type { WorkTotals } from './run-until-stopped.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { DEFAULT_TTL_MS } from '../core/lease/timing.ts';
@@ -16,7 +17,7 @@ import { taskModuleOf } from '../tasks/run/task-module.ts';
 import { systemRuntime } from '../core/runtime/runtime.ts';
 import { jsonLines } from './json-lines.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
-import { steadyLog } from '../tasks/task/context.ts';
+import { boundLog, steadyLog } from '../tasks/task/context.ts';
 import { HandedBackError } from '../tasks/task/control.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
 import { DEFAULT_CONCURRENCY, DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_CONCURRENCY, MAX_SHARDS } from '../tasks/task/task.ts';
@@ -80,6 +81,11 @@ const OPTIONS = [
 
 const DEFAULT_GRACE_MS = 5_000;
 
+function withoutGrant(cause: unknown): ConfigurationError {
+  const sentence = 'workers.grantWork(role) allows all that createWorker does';
+  return new ConfigurationError(`${messageOf(cause)}; in CDK, ${sentence}`, { cause });
+}
+
 /**
  * A worker of a queue in this process. It runs alongside deployed workers, takes over abandoned tasks,
  * and defines and enqueues the schedules that the module exports.
@@ -98,9 +104,9 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     table,
     maxClockSkew,
   } = given;
-  const log = steadyLog(givenLog);
   const work = taskModuleOf(taskExports, { middleware, events, payloads });
   const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
+  const log = boundLog(steadyLog(givenLog), { queue });
   const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });
   const settings = {
     queue,
@@ -147,7 +153,10 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       };
       const atWork = new TasksAtWork();
       using _exit = atWork.atExit((message) => log.error(message));
-      return await runUntilStopped({ ...work, events: atWork.events(work.events) }, ports, settings, handBack.signal);
+      const attached = { ...work, events: atWork.events(work.events) };
+      return await runUntilStopped(attached, ports, settings, handBack.signal).catch((error: unknown) => {
+        throw isDenied(error) ? withoutGrant(error) : error;
+      });
     },
     stop() {
       handBack.abort(new HandedBackError('the worker is stopped'));

@@ -2,6 +2,7 @@
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { defined } from '../core/defined.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { ensureOutsideKit } from '../core/own-client.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
 import { Connections } from './engine/connections.ts';
@@ -10,6 +11,7 @@ import type { SdkClient } from './wire/sdk.ts';
 import { loadSdk, openClient, validClient } from './wire/sdk.ts';
 import { createSdkDriver } from './wire/sdk-driver.ts';
 import type { SendObserver } from './engine/send.ts';
+import { grantFor } from './engine/grant-for.ts';
 import { Sender } from './engine/send.ts';
 import type { ResponseTiming } from './engine/skew-gauge.ts';
 import { DateHeaderGauge } from './engine/skew-gauge.ts';
@@ -83,7 +85,7 @@ export function connectDynamo(
   });
   const isSdk = given !== undefined || clientConfig !== undefined;
   const driver = isSdk ? { connections, attempt: sdkAttempt(sdk.get) } : wire;
-  const ports = { driver, runtime, observer };
+  const ports = { driver, runtime, observer, ensureMaySend: ensureOutsideKit, grantFor };
   return {
     openClient: client,
     driver,

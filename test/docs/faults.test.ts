@@ -32,9 +32,9 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'a task that writes to a full disk is tried again, says so, and is told of when it lasts',
   ],
   'DynamoDB throttles': ['test/infra/alarms-ring.full.test.ts', 'rings for a table that throttles'],
-  'the worker lacks a permission to complete a task': [
+  'the worker lacks a permission to end a task': [
     'test/unit/tasks/task/ends.test.ts',
-    'a completion that the service refuses fails the worker, and the task is taken over',
+    'a completion for which a permission is missing fails the attempt, and the row names the grant',
   ],
   'the dispatcher may start no worker': [
     'test/functions/continuation.test.ts',

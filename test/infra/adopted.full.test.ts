@@ -116,7 +116,9 @@ test('tasks outside of the project that the CDK bundles are refused by name, wit
 
     expect(
       () => new TaskWorkers(new Stack(newApp(), 'Elsewhere'), 'Media', { entry: path.join(elsewhere, 'tasks.ts') }),
-    ).toThrow(/leasehold-elsewhere-\S+ is outside of \S+, where the CDK has found a lock file: run it in a folder/);
+    ).toThrow(
+      /leasehold-elsewhere-\S+\/tasks\.ts is outside of \S+, where the CDK has found a lock file: run it in a folder/,
+    );
   } finally {
     rmSync(elsewhere, { recursive: true });
   }

@@ -16,6 +16,8 @@ export interface PolicyGate extends AsyncDisposable {
   refusals(): string[];
   /** Names of the functions that were invoked. */
   readonly invoked: readonly string[];
+  /** Takes away what the policies allow. */
+  denies: (request: Request) => boolean;
 }
 
 interface GateOptions {
@@ -64,7 +66,7 @@ export async function openPolicyGate(options: GateOptions): Promise<PolicyGate> 
   const refused = new Set<string>();
   const invoked: string[] = [];
   const judge = (requests: readonly Request[]): Request | undefined =>
-    requests.find((request) => !isAllowed(options.statements, request));
+    requests.find((request) => !isAllowed(options.statements, request) || gate.denies(request));
 
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const body = Buffer.concat((await incoming.toArray()) as Buffer[]);
@@ -99,7 +101,8 @@ export async function openPolicyGate(options: GateOptions): Promise<PolicyGate> 
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const gate: PolicyGate = {
+    denies: () => false,
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     refusals: () => [...refused].sort(),
     invoked,
@@ -109,6 +112,7 @@ export async function openPolicyGate(options: GateOptions): Promise<PolicyGate> 
       await once(server, 'close');
     },
   };
+  return gate;
 }
 
 /** Returns IAM's view of a request; an empty list for requests to foreign tables. */

@@ -7,6 +7,7 @@ import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../sh
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../../shared/dynamo/engine/send.ts';
+import { grantFor } from '../../shared/dynamo/engine/grant-for.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import type { LeaseholdSettings } from '../../shared/client/leasehold.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
@@ -151,7 +152,7 @@ function startProcess(
       for (const each of [meter, ...observers]) each.onAttempt(attempt);
     },
   };
-  const sender = new Sender({ driver: faulty, runtime, observer, policy });
+  const sender = new Sender({ driver: faulty, runtime, observer, policy, grantFor });
   const gauge = { provenSkewMs: () => provenSkew.ms };
   const leasehold = new Leasehold({ sender, runtime, gauge }, options);
   const stores = createStores(sender, { table: options.table, shards: DEFAULT_SHARDS });

@@ -2,6 +2,7 @@
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { grantFor } from '../../shared/dynamo/engine/grant-for.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
 import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
@@ -81,7 +82,7 @@ export function openMemoryQueue(
   const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
   const meter = createMeter();
   const storesOf = (process?: Mortal): Stores => {
-    const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter });
+    const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter, grantFor });
     const options = { table: TABLE, shards: 1, onCreated };
     return {
       tasks: createTaskStore(sender, options),

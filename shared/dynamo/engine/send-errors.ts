@@ -1,5 +1,4 @@
 /** What a sender says when a statement was not carried out: what was tried, on which row, what is known, and what to do. */
-import { defined } from '../../core/defined.ts';
 import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Connections } from './connections.ts';
 import type { DynamoFault, DynamoFaultKind, DynamoItem, DynamoKind } from './driver.ts';
@@ -10,8 +9,12 @@ import type { Statement } from './statement.ts';
 /** The messages of DynamoDB for a put and for an update. */
 const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
 
-export function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
-  const { key, tables } = targetOf(input);
+/** Follows the message of a refusal. */
+export type GrantFor = (verb: string, code: string | undefined, keys: readonly string[]) => string;
+
+export function rejection({ verb, input }: Statement, fault: DynamoFault, grantFor: GrantFor = () => ''): Error {
+  const { keys, tables } = targetOf(input);
+  const [key] = keys;
   if (ROW_IS_FULL.test(fault.message))
     return new CorruptItemError(String(key), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
   const found = isMissingTable(fault)
@@ -19,18 +22,13 @@ export function rejection({ verb, input }: Statement, fault: DynamoFault): Error
     : fault.code === UNSTORABLE
       ? `${fault.message}; nothing was sent`
       : `the request was refused (${fault.code}): ${fault.message}`;
-  return new ConfigurationError(`${describe(verb, key)}: ${found}${grantFor(verb, fault)}`, { cause: fault });
-}
-
-/** Tasks are run with the rights of a worker, which do not include locks. */
-function grantFor(verb: string, { code }: DynamoFault): string {
-  const isCoordination = /^(lock|semaphore|waitgroup|ratelimit|election)/i.test(verb);
-  if (code !== 'AccessDeniedException' || !isCoordination) return '';
-  return '; in CDK, workers.grantCoordinate(workers) allows it to tasks';
+  return new ConfigurationError(`${describe(verb, key)}: ${found}${grantFor(verb, fault.code, keys)}`, {
+    cause: fault,
+  });
 }
 
 export function givenUp({ verb, input }: Statement): StoreUnavailableError {
-  const message = `${describe(verb, targetOf(input).key)}: its caller had given it up before it was sent; nothing was sent`;
+  const message = `${describe(verb, targetOf(input).keys[0])}: its caller had given it up before it was sent; nothing was sent`;
   return new StoreUnavailableError(message, { applied: 'no' });
 }
 
@@ -44,7 +42,7 @@ export function unconnected(
     ? 'an earlier attempt may have been applied'
     : `nothing was ${READS.has(kind) ? 'read' : 'sent'}`;
   return new StoreUnavailableError(
-    `${describe(verb, targetOf(input).key)}: all ${limit} connections were in use for ${Math.round(waitedMs)} ms, and ` +
+    `${describe(verb, targetOf(input).keys[0])}: all ${limit} connections were in use for ${Math.round(waitedMs)} ms, and ` +
       `${waiting} more requests wait for one; ${known}; do less at once, or use more processes`,
     { applied: unanswered ? 'unknown' : 'no' },
   );
@@ -59,7 +57,7 @@ export function unavailable(
   const known = READS.has(kind) ? 'nothing was read' : unanswered ? 'it may have been applied' : 'nothing was applied';
   const found = `gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`;
   const hint = HINTS[fault.kind] ?? '';
-  return new StoreUnavailableError(`${describe(verb, targetOf(input).key)}: ${found}${hint}`, {
+  return new StoreUnavailableError(`${describe(verb, targetOf(input).keys[0])}: ${found}${hint}`, {
     // This includes reads: an earlier request of the same call may have been a write.
     applied: unanswered ? 'unknown' : 'no',
     cause: fault,
@@ -80,8 +78,8 @@ function describe(verb: string, key: string | undefined): string {
 interface Target {
   /** Includes the tables of user writes in a transaction. */
   readonly tables: readonly string[];
-  /** Key of the row that carries the guard. Absent if several rows are read. */
-  readonly key?: string | undefined;
+  /** Keys of the rows, first of that which carries the guard. None if several rows are read. */
+  readonly keys: readonly string[];
 }
 
 /** The table and keys of a request. */
@@ -89,14 +87,16 @@ export function targetOf(input: Statement['input']): Target {
   if ('TransactItems' in input) {
     const items = (input.TransactItems ?? []).flatMap((item): (object | undefined)[] => Object.values(item));
     const actions = items.filter((item) => item !== undefined).map((item) => targetOf(item as Statement['input']));
-    return { key: actions[0]?.key, tables: [...new Set(actions.flatMap(({ tables }) => tables))] };
+    const [tables, keys] = [actions.flatMap((action) => action.tables), actions.flatMap((action) => action.keys)];
+    return { keys, tables: [...new Set(tables)] };
   }
-  if ('RequestItems' in input) return { tables: Object.keys(input.RequestItems ?? {}) };
+  if ('RequestItems' in input) return { keys: [], tables: Object.keys(input.RequestItems ?? {}) };
   const { TableName, Key, Item } = input as {
     readonly TableName?: string;
     readonly Key?: DynamoItem;
     readonly Item?: DynamoItem;
   };
   const row = Key ?? Item;
-  return { tables: [String(TableName)], ...defined({ key: row && String(row.pk) }) };
+  const key = row && String(row.pk);
+  return { tables: [String(TableName)], keys: key === undefined ? [] : [key] };
 }

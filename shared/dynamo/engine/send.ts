@@ -16,6 +16,7 @@ import type { Patience } from '../../core/wait/retry-contended.ts';
 import { notifyObserver } from '../../core/runtime/notify-observer.ts';
 import type { CancellationReason, DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from './driver.ts';
 import { DynamoFault } from './driver.ts';
+import type { GrantFor } from './send-errors.ts';
 import { givenUp, rejection, unavailable, unconnected } from './send-errors.ts';
 import type { Statement } from './statement.ts';
 
@@ -81,6 +82,10 @@ export interface SenderPorts {
   readonly runtime: Runtime;
   readonly policy?: SendPolicy;
   readonly observer?: SendObserver | undefined;
+  /** Names the grant that allows a request which was refused. Absent: clients that are small. */
+  readonly grantFor?: GrantFor | undefined;
+  /** Throws if the caller may not use this client. */
+  readonly ensureMaySend?: (() => void) | undefined;
 }
 
 export class Sender {
@@ -89,6 +94,8 @@ export class Sender {
   readonly #policy: SendPolicy;
   readonly #connectionMs: number;
   readonly #observer: SendObserver | undefined;
+  readonly #ensureMaySend: (() => void) | undefined;
+  readonly #grantFor: GrantFor | undefined;
   readonly #underWay = new Set<AbortController>();
   readonly #closed = new AbortController();
 
@@ -97,6 +104,8 @@ export class Sender {
     this.#runtime = ports.runtime;
     this.#policy = ports.policy ?? DEFAULT_SEND_POLICY;
     this.#observer = ports.observer;
+    this.#ensureMaySend = ports.ensureMaySend;
+    this.#grantFor = ports.grantFor;
     this.#connectionMs = this.#policy.connectionMs ?? CONNECTION_MS;
   }
 
@@ -174,6 +183,7 @@ export class Sender {
     let waitedMs = 0;
     let restampedAt: number | undefined;
     let current = statement;
+    this.#ensureMaySend?.();
     ensureWanted(statement, limits);
     if (this.#closed.signal.aborted) throw givenUp(statement);
     for (let attempt = 1; ; attempt++) {
@@ -192,7 +202,9 @@ export class Sender {
       const { fault } = answer;
       if (isFinal(fault)) return { kind: 'refusal', fault, unanswered };
       if (fault.kind === 'rejected')
-        throw unanswered > 0 ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
+        throw unanswered > 0
+          ? unavailable(statement, attempt, fault, true)
+          : rejection(statement, fault, this.#grantFor);
       if (fault.applied === 'unknown') unanswered++;
       const over =
         limits.signal === undefined ? this.#closed.signal : AbortSignal.any([limits.signal, this.#closed.signal]);

@@ -2,6 +2,7 @@
  * `ClaimWriter` sends the operations of one claim, one at a time, and the one that ends it until the store has decided it.
  * Otherwise the task could stay `running` for as long as its worker lives, although no worker runs its code.
  */
+import { isDenied } from '../../core/denied.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -159,7 +160,7 @@ export class ClaimWriter {
       const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
       return outcome.kind === 'applied' ? 'cancelled' : settlement;
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (!(error instanceof StoreUnavailableError) && !isDenied(error)) throw error;
       // The end is already written, and the next claim will cancel the task.
       return settlement;
     }

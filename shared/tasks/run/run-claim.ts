@@ -16,6 +16,7 @@
  * | threw, or did not stop, after it was cancelled; or was cancelled before it began | cancelled |
  * | its lease was lost | not at all: another worker has it |
  */
+import { isDenied } from '../../core/denied.ts';
 import { LeaseLostError, messageOf } from '../../core/errors.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -45,7 +46,7 @@ import { describeThrown, readable } from './thrown.ts';
 import type { AttemptTrace } from './traced.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, TaskKey } from '../task/task.ts';
-import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from '../task/task.ts';
+import { NOT_PERMITTED, RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from '../task/task.ts';
 
 export interface RunPorts {
   readonly tasks: TaskStore;
@@ -128,11 +129,10 @@ class ClaimRun {
   async run(): Promise<Settlement> {
     const unlink = this.#linkSignals();
     try {
-      const { cancellation } = this.#task;
-      const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
+      const ending = this.#endingBefore() ?? (await this.#execute());
       await this.#writer.idle();
       this.#ports.onCodeEnded?.();
-      const settlement = this.#writer.settlement ?? (await this.#settle(ending));
+      const settlement = this.#writer.settlement ?? (await this.#settleIfPermitted(ending));
       if (settlement === 'done' || this.#isFollowed) await this.#sideWrites.dropPayload();
       if (this.#isFollowed) this.#ports.onFollowers?.();
       return settlement;
@@ -194,6 +194,48 @@ class ClaimRun {
     const isLost = this.#stop.signal.reason instanceof LeaseLostError;
     if (!isLost) await this.#sideWrites.grace();
     return { kind: 'threw', error: this.#stop.signal.reason };
+  }
+
+  /**
+   * Returns how it ends if its code must not run: it was cancelled, or its last attempt is over and only the end was not permitted, which is
+   * tried again.
+   */
+  #endingBefore(): Ending | undefined {
+    const { attempts, lastError, cancellation } = this.#task;
+    if (cancellation !== undefined) return cancelled(cancellation.reason);
+    if (lastError?.name !== NOT_PERMITTED || attempts <= retryOf(this.#definition, this.#task).maxAttempts)
+      return undefined;
+    return { kind: 'threw', error: new NotPermitted(lastError.message) };
+  }
+
+  /**
+   * If a permission is missing for the end, the attempt fails, and the row names the grant. A failure needs fewer rows than another end:
+   * it leaves the batch and the line as they are. If a dead task is not permitted either, it waits, and its end is tried again.
+   */
+  async #settleIfPermitted(ending: Ending): Promise<Settlement> {
+    const { log, runtime } = this.#ports;
+    let denied: unknown;
+    const tried = async (settle: () => Promise<Settlement>): Promise<Settlement | undefined> => {
+      try {
+        return await settle();
+      } catch (error) {
+        if (!isDenied(error)) throw error;
+        denied ??= error;
+        return undefined;
+      }
+    };
+    const settled = await tried(() => this.#settle(ending));
+    if (settled !== undefined) return settled;
+    const error = new NotPermitted(messageOf(denied), { cause: denied });
+    log.error('a permission is missing to end a task', { ...namesOf(this.#claim), error: error.message });
+    const failed = await tried(() => this.#settle({ kind: 'threw', error }));
+    if (failed !== undefined) return failed;
+    const waiting = { name: error.name, message: error.message, at: runtime.clock.now() };
+    const postponed = await tried(() =>
+      this.#finishFailed({ kind: 'retry', error: waiting, delayMs: NOT_PERMITTED_PAUSE_MS }),
+    );
+    // Nothing can be written to its row: the end of the session frees it.
+    return postponed ?? 'unsettled';
   }
 
   async #settle(ending: Ending): Promise<Settlement> {
@@ -265,8 +307,6 @@ class ClaimRun {
 
   /**
    * If a result cannot be stored, running the task again would not help: the task is dead.
-   * If the service refuses the request, for instance because a permission is missing, the task is not to blame. The worker fails,
-   * as it does without the permission to claim, and another worker takes the task over after the session has ended.
    */
   async #complete(value: unknown): Promise<Settlement> {
     const { tasks } = this.#ports;
@@ -340,6 +380,13 @@ class ClaimRun {
       stopListening();
     };
   }
+}
+
+/** Pause before an end that was not permitted is tried again. */
+const NOT_PERMITTED_PAUSE_MS = 60_000;
+
+class NotPermitted extends Error {
+  override readonly name = NOT_PERMITTED;
 }
 
 /** An explicit reason avoids building a DOMException, the expensive part of abort(). */

@@ -280,6 +280,8 @@ export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
 /** Name of the last error of a task that died with its worker. */
 export const WORKER_DIED = 'WorkerDied';
+/** Name of the last error of an attempt whose end the service refused for want of a permission. */
+export const NOT_PERMITTED = 'NotPermitted';
 export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
 /** A task row's reference to a payload stored elsewhere. */
 export interface Payload {

@@ -2,6 +2,8 @@
  * `claimCandidate` claims a task for the worker's session, or settles it without running it:
  * an overdue task expires, and a task whose workers crashed too often is marked dead.
  */
+import { isDenied } from '../../core/denied.ts';
+import { messageOf } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -37,8 +39,26 @@ interface ClaimPorts {
   readonly tell: (say: (events: TaskEvents) => unknown) => void;
 }
 
-/** @param definition undefined only for an overdue candidate, which does not run */
+/**
+ * A refusal for want of a permission turns away one task and not the worker: others may not need that permission.
+ * @param definition undefined only for an overdue candidate, which does not run
+ */
 export async function claimCandidate(
+  candidate: Candidate,
+  definition: AnyTask | undefined,
+  ports: ClaimPorts,
+): Promise<RunningTask | Outcome> {
+  try {
+    return await claimOrSettle(candidate, definition, ports);
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    const { id: task, name } = candidate.task;
+    ports.log.error('a permission is missing to claim a task', { task, name, error: messageOf(error) });
+    return 'unfit';
+  }
+}
+
+async function claimOrSettle(
   candidate: Candidate,
   definition: AnyTask | undefined,
   ports: ClaimPorts,

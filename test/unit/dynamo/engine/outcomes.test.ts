@@ -299,13 +299,13 @@ test('a read returns the answer, or throws the refusal of DynamoDB', async () =>
 });
 
 test.each<[string, Statement['input'], ReturnType<typeof targetOf>]>([
-  ['a row by its key', update.input, { tables: ['leasehold'], key: 'row' }],
-  ['a row by its item', { TableName: 't', Item: { pk: 'new' } }, { tables: ['t'], key: 'new' }],
-  ['several rows', query.input, { tables: ['leasehold'] }],
-  ['rows of two tables', { RequestItems: { t: { Keys: [] }, u: { Keys: [] } } }, { tables: ['t', 'u'] }],
-  ['no tables', { RequestItems: undefined }, { tables: [] }],
+  ['a row by its key', update.input, { tables: ['leasehold'], keys: ['row'] }],
+  ['a row by its item', { TableName: 't', Item: { pk: 'new' } }, { tables: ['t'], keys: ['new'] }],
+  ['several rows', query.input, { tables: ['leasehold'], keys: [] }],
+  ['rows of two tables', { RequestItems: { t: { Keys: [] }, u: { Keys: [] } } }, { tables: ['t', 'u'], keys: [] }],
+  ['no tables', { RequestItems: undefined }, { tables: [], keys: [] }],
   [
-    'each table of a transaction once, and the row of its first action',
+    'each table of a transaction once, and the rows, first that of its first action',
     {
       TransactItems: [
         { Put: undefined, Update: { TableName: 't', Key: { pk: 'first' }, UpdateExpression: '' } },
@@ -313,9 +313,9 @@ test.each<[string, Statement['input'], ReturnType<typeof targetOf>]>([
         { Delete: { TableName: 't', Key: { pk: 'third' } } },
       ],
     },
-    { tables: ['t', 'u'], key: 'first' },
+    { tables: ['t', 'u'], keys: ['first', 'second', 'third'] },
   ],
-  ['nothing of an empty transaction', { TransactItems: undefined }, { tables: [], key: undefined }],
+  ['nothing of an empty transaction', { TransactItems: undefined }, { tables: [], keys: [] }],
 ])('names %s', (_what, input, target) => {
   expect(targetOf(input)).toEqual(target);
 });

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
-import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { MAX_EPOCH_MS } from '../../../../shared/core/validate/moment.ts';
@@ -23,14 +22,16 @@ function forbiddingOnce(driver: DynamoDriver): DynamoDriver {
   };
 }
 
-test('a completion that the service refuses fails the worker, and the task is taken over', async () => {
+test('a completion for which a permission is missing fails the attempt, and the row names the grant', async () => {
   const q = openMemoryQueue(forbiddingOnce);
   let runs = 0;
   const work = defineTask({ name: 'work', run: () => ++runs });
   await q.client.enqueue(work, null, { id: 't' });
 
-  await expect(q.work({ work })).rejects.toThrow(ConfigurationError);
-  expect(await q.client.get('t')).toMatchObject({ state: 'running', lastError: undefined });
+  expect(await q.work({ work })).toMatchObject({ settled: { retried: 1 } });
+  const message = expect.stringMatching(/not authorized; in CDK, workers\.grantWork\(role\) allows it$/) as unknown;
+  expect(await q.client.get('t')).toMatchObject({ state: 'ready', lastError: { name: 'NotPermitted', message } });
+  await q.clock.advance(3_600_000);
   await q.work({ work });
 
   expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2, result: 2 });
