@@ -18,6 +18,7 @@ const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
   delay: new Option('--delay <when>', 'when it is due: 10m from now, or at 2027-01-31T08:00:00Z').argParser(when),
   onDuplicate: new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES),
   window: spanOption('--window <span>', 'how long after its creation the id of an ended task still counts as taken'),
+  maxWait: spanOption('--max-wait <span>', 'with --on-duplicate debounce: how long requests postpone it at most'),
   priority: new Option('--priority <priority>', 'its priority').choices(PRIORITIES),
   expires: new Option(
     '--expires <when>',

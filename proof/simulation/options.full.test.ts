@@ -32,6 +32,7 @@ const OPTIONS = {
     traceparent: 'no statement reads it',
     onDuplicate: task('follower'),
     window: task('generation'),
+    maxWait: 'test/conformance/task/identity.test.ts: it moves the due time, which is varied',
   } satisfies Options<keyof EnqueueOptions>,
   schedule: {
     cron: ONE_SCHEDULE,

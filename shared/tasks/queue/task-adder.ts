@@ -8,7 +8,7 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { fateOfPut } from '../task/created-by.ts';
 import type { TakenTask } from '../task/dedup.ts';
-import { isSameWork } from '../task/dedup.ts';
+import { differenceOf, isSameWork } from '../task/dedup.ts';
 import type { CanceledEffects, NewTask, UserWrite } from '../task/task-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
@@ -102,8 +102,6 @@ export function undecided(task: TaskKey, current: TakenTask | undefined): StoreU
 export function mismatch(task: NewTask, current: TakenTask): MismatchError {
   return new MismatchError(
     describeTask(task),
-    `${describeTask(task)} exists already (${current.state}) with ` +
-      `${current.name === task.name ? 'other input' : `another name, ${current.name}`}: ` +
-      `use another id`,
+    `${describeTask(task)} exists already (${current.state}) with ${differenceOf(current, task) ?? 'other input'}: use another id`,
   );
 }

@@ -86,7 +86,7 @@ export class TaskClient {
    * The definition's schema checks the input as the worker will receive it, after the JSON round trip. Nothing is written if it does not
    * fit.
    * With `writes`, the task and the caller's own writes are applied together, or not at all.
-   * @throws MismatchError when the id exists with other input or another name
+   * @throws MismatchError when the id exists with other work: see `onDuplicate`
    * @throws CommitRefusedError when a condition of one of the `writes` was false: nothing was applied, and no late copy will be
    * @throws ConfigurationError when an option or the input is not usable
    */

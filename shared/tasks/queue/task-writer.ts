@@ -8,7 +8,7 @@ import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { fateOfFollower, fateOfRenewal } from '../task/created-by.ts';
 import type { Dedup } from '../task/dedup.ts';
-import { judgeDuplicate } from '../task/dedup.ts';
+import { debouncedTo, judgeDuplicate } from '../task/dedup.ts';
 import { isFollowedAnew, isOverridden } from '../task/newest-wins.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
@@ -96,7 +96,8 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
         throw waits(task);
       case 'replace': {
         const seen = current as ReadyTask;
-        const outcome = await this.#store.replace(seen, task, stamp);
+        const runAt = debouncedTo(seen, task, { isFollowing: false, now: stamp.now });
+        const outcome = await this.#store.replace(seen, { ...task, runAt }, stamp);
         const replaced = { id, queue, created: false, replaced: true, follows: false };
         if (outcome.kind === 'applied') {
           await this.#dropFormer(seen, task);
@@ -124,7 +125,8 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
   async #follow(task: NewTask, observed: RunningTask | ReadyTask, stamp: Stamp): Promise<Enqueued | Refused> {
     const { id, queue } = task;
     const { follower } = observed;
-    const outcome = await this.#store.follow(observed, task, stamp);
+    const runAt = debouncedTo(observed, task, { isFollowing: true, now: stamp.now });
+    const outcome = await this.#store.follow(observed, { ...task, runAt }, stamp);
     const followed = { id, queue, created: follower === undefined, replaced: follower !== undefined, follows: true };
     if (outcome.kind === 'refused') {
       const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfFollower(observed, outcome.current, stamp);

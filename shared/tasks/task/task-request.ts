@@ -1,7 +1,8 @@
 /** Task requests: the options that users pass, and the validation that turns them into a new task. */
+import { defined } from '../../core/defined.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration, SpanText } from '../../core/validate/duration.ts';
-import { durationMs } from '../../core/validate/duration.ts';
+import { durationMs, givenMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -64,6 +65,8 @@ export interface EnqueueOptions extends Omit<SharedTaskOptions, 'expires'> {
   readonly onDuplicate?: DuplicatePolicy;
   /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
   readonly window?: Duration;
+  /** With `onDuplicate: 'debounce'`: the longest time for which requests postpone the task, from the first of them. Default: no limit. */
+  readonly maxWait?: Duration;
   /**
    * Discards the task if no worker has started it within this span from when it is due, or by this moment. A task that has started never expires.
    */
@@ -88,6 +91,7 @@ const PLACES = {
   tenant: ['schedule', 'command'],
   onDuplicate: ['command'],
   window: ['command'],
+  maxWait: ['command'],
   traceparent: [],
 } as const satisfies Record<keyof EnqueueOptions, readonly Place[]>;
 
@@ -168,7 +172,11 @@ export async function newTaskOf(
   defaults: RequestDefaults,
 ): Promise<NewTask> {
   const asked = await plainTaskOf(task, input, options, defaults);
-  return { ...asked, line: validLine(options), dedup: validDedup(options, defaults.runtime.clock.now()) };
+  return {
+    ...asked,
+    line: validLine(options),
+    dedup: validDedup(options, { runAt: asked.runAt, now: defaults.runtime.clock.now() }),
+  };
 }
 
 /** Like `newTaskOf`, without support for `ordered`, `onDuplicate` and `window`. @throws ConfigurationError */
@@ -284,7 +292,10 @@ function validTenant(tenant: string | undefined): string | undefined {
   return tenant === undefined ? undefined : validName('tenant', tenant);
 }
 
-function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions, now: number): Dedup | undefined {
+function validDedup(
+  { id, onDuplicate = 'reject', window, delay, maxWait }: EnqueueOptions,
+  { runAt, now }: { readonly runAt: number; readonly now: number },
+): Dedup | undefined {
   if (id === undefined && (onDuplicate !== 'reject' || window !== undefined))
     throw new ConfigurationError('onDuplicate and window require an id');
   const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
@@ -298,7 +309,18 @@ function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOption
     throw new ConfigurationError(
       `window and onDuplicate = ${policy} are both given: ${policy} gives an ended task new work at once`,
     );
-  return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
+  if (policy !== 'debounce' && maxWait !== undefined)
+    throw new ConfigurationError("maxWait requires onDuplicate = 'debounce': only its requests postpone a task");
+  const maxWaitMs = givenMs('maxWait', maxWait);
+  if (maxWaitMs !== undefined && maxWaitMs < runAt - now)
+    throw new ConfigurationError(
+      `maxWait = ${shown(maxWait)} is shorter than delay = ${shown(delay)}: a single request would wait longer`,
+    );
+  return {
+    policy,
+    windowMs: window === undefined ? undefined : laterBy('window', now, window) - now,
+    ...defined({ maxWaitMs }),
+  };
 }
 
 async function checkInput(

@@ -34,6 +34,51 @@ describeOnOneStore('the identity of a task', (open) => {
     expect(await get()).toMatchObject({ input: { n: 1 } });
   });
 
+  test.each<[string, EnqueueOptions, EnqueueOptions, string]>([
+    ['another tenant', { tenant: 'acme' }, { tenant: 'bolt' }, 'another tenant, acme'],
+    ['no tenant', { tenant: 'acme' }, {}, 'another tenant, acme'],
+    ['another tenant, to replace it', {}, { tenant: 'bolt', onDuplicate: 'replace' }, 'no tenant'],
+    ['another key', { key: 'a', limit: 2 }, { key: 'b', limit: 2 }, 'another key, a'],
+    ['a key', {}, { key: 'b' }, 'no key'],
+    ['order', { key: 'a' }, { key: 'a', ordered: true }, 'no order (ordered: false)'],
+    ['no order', { key: 'a', ordered: true }, { key: 'a' }, 'an order (ordered: true)'],
+  ])('names what differs: %s', async (_what, first, second, difference) => {
+    await ask(1, first);
+
+    await expect(ask(1, second)).rejects.toThrow(`exists already (ready) with ${difference}: use another id`);
+  });
+
+  test('is the same work with another limit, priority and timeout, and once it has ended with another key', async () => {
+    await ask(1, { key: 'a', limit: 2, priority: 'low' });
+
+    expect(await ask(1, { key: 'a', limit: 3, priority: 'high', timeout: '1m' })).toMatchObject({ created: false });
+    expect(await get()).toMatchObject({ priority: 'low', links: { concurrency: { limit: 2 } }, policy: undefined });
+    await q.work({ noop });
+    expect(await ask(1, { key: 'b', ordered: true })).toMatchObject({ created: false });
+  });
+
+  test('is postponed by debounced requests until maxWait from the first, also as a follower', async () => {
+    const wait = { onDuplicate: 'debounce', delay: '5m', maxWait: '6m' } as const;
+    await ask(1, wait);
+    const { createdAt } = (await get())!;
+    await ask(2, { ...wait, delay: '6m' });
+    expect(await get()).toMatchObject({ readyAt: createdAt + 360_000 });
+
+    await q.operator.reschedule('user-7', { delay: '0s' });
+    const running = await claim();
+    await ask(3, wait);
+    const { at } = (await get())!.follower!;
+    await ask(4, { ...wait, delay: '6m' });
+    expect((await get())!.follower).toMatchObject({ input: { n: 4 }, at, runAt: at + 360_000 });
+    await q.tasks.complete(claimOf(running), null, stamp());
+    expect(await get()).toMatchObject({ state: 'ready', input: { n: 4 }, createdAt: at });
+
+    await expect(ask(5, { ...wait, maxWait: '4m' })).rejects.toThrow('shorter than delay');
+    await expect(ask(5, { onDuplicate: 'replace', maxWait: '4m' })).rejects.toThrow(
+      "requires onDuplicate = 'debounce'",
+    );
+  });
+
   test('keeps the first task with the policy keep', async () => {
     await ask(1);
 

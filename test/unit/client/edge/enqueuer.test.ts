@@ -80,8 +80,8 @@ describe('an enqueuer', () => {
     expect(verdicts).toEqual(await judged('whole'));
     const kept = Object.keys(verdicts).filter((key) => (verdicts[key] as { created?: boolean }).created === false);
     expect(kept).toEqual([
-      ...['done', 'ready', 'line', 'batch/0'].map((id) => `the same as ${id}`),
-      ...['done', 'ready', 'line', 'batch/0'].map((id) => `its parts in another order as ${id}`),
+      ...['done', 'ready', 'batch/0'].map((id) => `the same as ${id}`),
+      ...['done', 'ready', 'batch/0'].map((id) => `its parts in another order as ${id}`),
       'another name as dead',
       'a large input as large',
       'a tenant as tenant',
