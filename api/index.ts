@@ -108,7 +108,7 @@ export type {
   TaskReference,
   TaskRequest,
 } from '../shared/tasks/task/task-request.ts';
-export type { CancelReport } from '../shared/tasks/queue/task-operator.ts';
+export type { CancelAllReport, CancelReport, Selection } from '../shared/tasks/queue/cancel-selection.ts';
 export type { KeyReport, KeysQuery, RecountReport } from '../shared/tasks/queue/key-report.ts';
 export type { PassReport, TurnReport } from '../shared/tasks/queue/pass-turn.ts';
 export type {

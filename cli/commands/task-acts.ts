@@ -1,6 +1,9 @@
 /** Operator actions on tasks: retry and cancel. */
 import { Command, InvalidArgumentError } from 'commander';
+import { defined } from '../../shared/core/defined.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
+import type { Selection } from '../../shared/tasks/queue/cancel-selection.ts';
+import { SELECTION, selecting } from '../../shared/tasks/queue/cancel-selection.ts';
 import { waitsFor } from '../../shared/tasks/task/batch.ts';
 import type { TaskKey, TaskState } from '../../shared/tasks/task/task.ts';
 import { describeTask } from '../../shared/tasks/task/task.ts';
@@ -11,9 +14,12 @@ import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, taskNotFound } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
+import { unfinishedTasks } from '../queue/queue-summary.ts';
 
 type RetryOptions = QueueOptions &
   AuditOptions & { readonly all?: boolean; readonly name?: string; readonly error?: string; readonly limit?: number };
+
+type CancelOptions = QueueOptions & AuditOptions & Selection & { readonly children?: boolean };
 
 export function taskActs(bind: Bind): readonly Command[] {
   const retry = new Command('retry')
@@ -27,13 +33,19 @@ export function taskActs(bind: Bind): readonly Command[] {
     .option('--error <fault>', 'with --all: only those with this error, numbers written as #', name)
     .option('--limit <n>', 'with --all: the largest number of tasks', wholeNumber(1));
   const cancel = new Command('cancel')
-    .argument('<id>', 'its id', name)
+    .argument('[id]', 'its id', idOrNothing)
     .description(
-      'Ends a task without a result: a waiting task at once, a running one by its signal, at the next heartbeat.',
-    );
+      'Ends a task without a result: a waiting task at once, a running one by its signal, at the next heartbeat. ' +
+        'Without an id: all unfinished tasks of the queue that have what the options name.',
+    )
+    .option('--children', 'with an id: the tasks that it waits for, too')
+    .option('--tenant <tenant>', 'those of this tenant', name)
+    .option('--key <key>', 'those of this key', name)
+    .option('--name <name>', 'those of this definition', name)
+    .option('--batch <batch>', 'the children of this batch', name);
   return [
     bind<RetryOptions>(audited(retry, 'the queue (with --all)', 'retried by hand'), retryTasks),
-    bind<QueueOptions & AuditOptions>(audited(cancel, 'the id'), cancelTask),
+    bind<CancelOptions>(audited(cancel, 'the id, or what is selected'), cancelTasks),
   ];
 }
 
@@ -89,21 +101,70 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   output.answer(report.task, () => `${printable(describeTask(key))} is due now`);
 }
 
-async function cancelTask(context: Context, options: QueueOptions & AuditOptions, id: string): Promise<void> {
+async function cancelTasks(context: Context, options: CancelOptions, id?: string): Promise<void> {
+  const selected = SELECTION.filter((part) => options[part] !== undefined);
+  if ((id === undefined) === (selected.length === 0))
+    throw new ConfigurationError('pass either the id of a task or what selects some, such as --tenant');
+  if (id !== undefined) return cancelTask(context, options, id);
+  if (options.children === true)
+    throw new ConfigurationError('--children goes with an id: name a batch to cancel its children');
+  return cancelSelected(context, options);
+}
+
+async function cancelSelected(context: Context, options: CancelOptions): Promise<void> {
+  using connection = await context.connect();
+  const { output } = context;
+  const { queue, tenant, key, name: named, batch } = options;
+  const there = connection.queue(queue, options.shards);
+  const selection = defined({ tenant, key, name: named, batch });
+  const isSelected = selecting(selection);
+  const found = { ready: 0, running: 0 };
+  for await (const task of unfinishedTasks(there)) if (isSelected(task)) found[task.state]++;
+  const values = Object.values(selection).join(' ');
+  const what = Object.entries(selection)
+    .map((part) => part.join(' '))
+    .join(', ');
+  if (found.ready + found.running === 0)
+    throw new CommandError(EXIT.refused, `queue ${queue} has 0 unfinished tasks of ${what}: nothing was done`);
+  if (tenant !== undefined) output.note('a worker may start some meanwhile: pause the queue first to let none start');
+  const counted = `${found.ready} waiting and ${plural(found.running, 'running task')}`;
+  await confirm(context, `cancels in queue ${queue} ${counted} of ${what}:`, values, options);
+  let shownAt = 0;
+  const onProgress = (cancelled: number): void => {
+    if (cancelled - shownAt < PROGRESS_STEP) return;
+    shownAt = cancelled;
+    output.note(`${cancelled} of ${found.ready} cancelled`);
+  };
+  const input = { queue, shards: options.shards, ...selection, onProgress };
+  const report = await there.operations.execute('queue.cancel', input, operatorOf(options));
+  output.answer({ queue, ...selection, ...report }, () =>
+    report.requested === 0
+      ? `cancelled ${plural(report.cancelled, 'task')}`
+      : `cancelled ${plural(report.cancelled, 'task')}; ${report.requested} run, and are told by the next heartbeat`,
+  );
+}
+
+/** Cancelled tasks between two lines of progress. */
+const PROGRESS_STEP = 1_000;
+
+async function cancelTask(context: Context, options: CancelOptions, id: string): Promise<void> {
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
   const task = await there.store.get(key);
   if (task === undefined) throw taskNotFound(key);
   await confirm(context, `cancels in queue ${options.queue} the ${task.state} task`, id, options);
-  const input = { ...key, leaseCounter: task.leaseCounter };
+  const input = { ...key, leaseCounter: task.leaseCounter, children: options.children === true };
   const report = await there.operations.execute('task.cancel', input, operatorOf(options));
   if (report.kind === 'missing') throw taskNotFound(key);
   if (report.kind === 'ended') throw unfit(key, report.state, 'it has ended already');
   context.output.answer({ queue: options.queue, id, ...report }, () =>
-    report.kind === 'cancelled'
-      ? `cancelled ${printable(id)}`
-      : `${printable(id)} runs: session ${report.session} is told by its next heartbeat`,
+    [
+      report.kind === 'cancelled'
+        ? `cancelled ${printable(id)}`
+        : `${printable(id)} runs: session ${report.session} is told by its next heartbeat`,
+      ...(report.children === undefined ? [] : [`and ${plural(report.children.cancelled, 'child', 'children')}`]),
+    ].join(', '),
   );
 }
 

@@ -78,6 +78,7 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
       id: ({ id }) => shortened(id, 48),
       task: (task) => shortened(task.name, 24),
       state: (task) => stateText(task, now),
+      tenant: ({ tenant }) => (tenant === undefined ? '' : shortened(tenant, 24)),
       priority: ({ priority }) => priority,
       attempts: ({ attempts }) => String(attempts),
       ...(isOver
@@ -174,6 +175,7 @@ function taskText(
     ['work', task.runId === task.id ? undefined : printable(task.runId)],
     ['queue', printable(task.queue)],
     ['task', printable(task.name)],
+    ['tenant', task.tenant && printable(task.tenant)],
     ['state', stateText(task, now)],
     ['priority', task.priority],
     [

@@ -14,6 +14,7 @@ import type { LockClient } from '../coordination/lock/lock-client.ts';
 import { callbackKeyOf } from '../tasks/durable/callback-id.ts';
 import type { CallbackFailure } from '../tasks/durable/callbacks.ts';
 import { operationOf } from '../tasks/durable/entry.ts';
+import type { CancelAllReport } from '../tasks/queue/cancel-selection.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
 import type { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
@@ -47,6 +48,11 @@ interface TaskInput extends TaskKey {
   readonly leaseCounter: number | undefined;
 }
 
+interface CancelInput extends TaskInput {
+  /** Whether the tasks that it waits for end, too. */
+  readonly children?: boolean;
+}
+
 interface CallbackInput {
   readonly callbackId: string;
 }
@@ -71,7 +77,7 @@ const OPERATIONS = {
   /** Makes a delayed task due now. */
   'task.run-now': operation({
     target: taskTarget,
-    execute: ({ id, queue, leaseCounter }: TaskInput, { operator, runtime }) =>
+    execute: ({ id, queue, leaseCounter }: TaskInput, { operator }) =>
       operator.reschedule(id, { delay: '0s' }, { queue, leaseCounter }),
     outcome: kindOf,
   }),
@@ -83,9 +89,18 @@ const OPERATIONS = {
   }),
   'task.cancel': operation({
     target: taskTarget,
-    execute: ({ id, queue, leaseCounter }: TaskInput, { operator }, { reason }) =>
-      operator.cancel(id, { queue, leaseCounter, reason }),
-    outcome: kindOf,
+    execute: ({ id, queue, leaseCounter, children = false }: CancelInput, { operator }, { reason }) =>
+      operator.cancel(id, { queue, leaseCounter, reason, children }),
+    outcome: (report) =>
+      'children' in report ? `${report.kind}; of its children ${endedText(report.children)}` : report.kind,
+  }),
+  /** Cancels the unfinished tasks of a queue with the given tenant, key, name or batch. */
+  'queue.cancel': operation({
+    target: ({ queue, tenant, key, name, batch }: QueueCancelInput) =>
+      [`${queue}/*`, ...Object.entries(defined({ tenant, key, name, batch })).map((part) => part.join(' '))].join(' '),
+    execute: ({ queue, onProgress, shards, ...selection }: QueueCancelInput, { operator }, { reason }) =>
+      operator.cancelAll({ queue, reason, shards, ...defined({ onProgress, ...selection }) }),
+    outcome: endedText,
   }),
   'queue.pause': operation({
     target: queueTarget,
@@ -216,6 +231,15 @@ interface QueueRetryInput extends QueueInput {
   readonly limit?: number | undefined;
 }
 
+interface QueueCancelInput extends QueueInput {
+  readonly tenant?: string | undefined;
+  readonly key?: string | undefined;
+  readonly name?: string | undefined;
+  readonly batch?: string | undefined;
+  readonly shards?: number | undefined;
+  readonly onProgress?: ((cancelled: number) => void) | undefined;
+}
+
 interface EnqueueInput extends QueueInput {
   readonly name: string;
   readonly input: Json;
@@ -309,6 +333,10 @@ function keyTarget({ queue, key }: KeyInput): string {
 
 function queueTarget({ queue }: QueueInput): string {
   return queue;
+}
+
+function endedText({ cancelled, requested }: CancelAllReport): string {
+  return `${cancelled} cancelled, ${requested} asked to stop`;
 }
 
 function kindOf({ kind }: { readonly kind: string }): string {

@@ -17,6 +17,8 @@ import type { BatchRecord } from '../task/batch.ts';
 import { NEVER } from '../task/batch.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { CancelAllReport, CancelReport, Plan, Selection } from './cancel-selection.ts';
+import { SELECTION, cancelChosen, descendantsOf, selecting } from './cancel-selection.ts';
 import type { KeyReport, KeysQuery, RecountReport } from './key-report.ts';
 import { recountKey, reportKeys } from './key-report.ts';
 import type { ListingQuery } from './listing.ts';
@@ -31,17 +33,6 @@ import { passTurn, reportTurn } from './pass-turn.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
-
-/**
- * `cancelled`  the task had not started, or its holder's session had expired: it will not run.
- * `requested`  it runs: its holder learns of the request at its next heartbeat, and stops it unless it completes first.
- * `ended`      it had already ended, and stays as it is.
- */
-export type CancelReport =
-  | { readonly kind: 'cancelled' }
-  | { readonly kind: 'requested'; readonly session: string }
-  | { readonly kind: 'ended'; readonly state: TaskState }
-  | { readonly kind: 'missing' };
 
 export type RetryReport =
   | { readonly kind: 'retried'; readonly task: TaskRecord }
@@ -91,20 +82,58 @@ export class TaskOperator {
   }
 
   /**
-   * Ends a task without a result: at once if it waits, through its holder if it runs.
+   * Ends a task without a result: at once if it waits, through its holder if it runs. With `children`, those that it waits for end, too, and
+   * theirs; to find them, all unfinished tasks of the queue are listed.
    * @throws MismatchError when it has another counter than the given one
    */
-  cancel(id: string, options: TaskOption & { readonly reason?: string } = {}): Promise<CancelReport> {
-    validOptions('the options of cancelling a task', options, [...TASK_OPTION, 'reason']);
+  async cancel(
+    id: string,
+    options: TaskOption & { readonly reason?: string; readonly children?: boolean } = {},
+  ): Promise<CancelReport> {
+    validOptions('the options of cancelling a task', options, [...TASK_OPTION, 'reason', 'children']);
     const key = this.#key(id, options);
     const reason = validReason(options.reason ?? 'cancelled by an operator');
-    return this.#look(key, options, async (task): Promise<CancelReport | Contended> => {
+    const seen: { task?: TaskRecord } = {};
+    const report = await this.#look(key, options, async (task): Promise<CancelReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
+      seen.task = task;
       const cancellation = { at: this.#ports.runtime.clock.now(), reason };
       if (task.state === 'running') return this.#cancelRunning(task, cancellation);
       if (task.state !== 'ready') return { kind: 'ended', state: task.state };
       const outcome = await this.#ports.tasks.cancel(task, cancellation, stampOf(this.#ports.runtime));
       return outcome.kind === 'applied' ? { kind: 'cancelled' } : contended(outcome);
+    });
+    const { task } = seen;
+    if (options.children !== true || task === undefined || !isBeingEnded(report)) return report;
+    const children = await this.#cancelChosen({
+      queue: key.queue,
+      reason,
+      keeps: ({ links }) => links?.batch !== undefined || links?.notify !== undefined,
+      choose: (tasks) => descendantsOf(task, tasks),
+    });
+    return { ...report, children };
+  }
+
+  /**
+   * Cancels all unfinished tasks of a queue with the given tenant, key, name or batch that were created before the call: those that wait,
+   * also for children or in a line, those that run, and what follows them. If it is interrupted, call it again.
+   * A worker may start one of them meanwhile: pause the tenant first.
+   * @param options `onProgress` is told how many were cancelled
+   */
+  cancelAll(
+    options: KeyOption & Selection & { readonly reason?: string; readonly onProgress?: (cancelled: number) => void },
+  ): Promise<CancelAllReport> {
+    validOptions('the options of cancelAll', options, [...KEY_OPTION, ...SELECTION, 'reason', 'onProgress']);
+    const { shards, onProgress } = options;
+    const reason = validReason(options.reason ?? 'cancelled by an operator');
+    return this.#cancelChosen({ queue: this.#queueOf(options), reason, shards, onProgress, keeps: selecting(options) });
+  }
+
+  #cancelChosen(plan: Omit<Plan, 'maxClockSkewMs' | 'cancel'>): Promise<CancelAllReport> {
+    return cancelChosen(this.#ports, {
+      ...plan,
+      maxClockSkewMs: this.#maxClockSkewMs,
+      cancel: (id) => this.cancel(id, { queue: plan.queue, reason: plan.reason }),
     });
   }
 
@@ -149,8 +178,7 @@ export class TaskOperator {
   }
 
   /**
-   * Lists the ready and running tasks of a queue, including delayed ones but without tasks that wait behind others of their line. Slightly
-   * delayed.
+   * Lists the ready and running tasks of a queue, with delayed ones and those that wait behind others of their line. Slightly delayed.
    * Costs half a read unit a task.
    */
   open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {
@@ -328,6 +356,10 @@ export class TaskOperator {
   #queueOf({ queue = this.#queue }: QueueOption): string {
     return validName('queue', queue);
   }
+}
+
+function isBeingEnded(report: CancelReport): report is Extract<CancelReport, { kind: 'cancelled' | 'requested' }> {
+  return report.kind === 'cancelled' || report.kind === 'requested';
 }
 
 function standing(task: TaskRecord | undefined): string {

@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
-import type { RunningTask, TaskRecord } from '../../../shared/tasks/task/task.ts';
+import type { ReadyTask, RunningTask, TaskRecord } from '../../../shared/tasks/task/task.ts';
 import { WORKER_DIED } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
@@ -294,6 +295,67 @@ describeOnOneStore('operating on tasks', (open) => {
       await q.client.enqueue(noop, {});
 
       expect((await q.work({ noop })).settled.done).toBe(1);
+    });
+  });
+
+  describe('cancelling by selection', () => {
+    const later = { delay: '1h' } as const;
+
+    test('ends what waits of a tenant, also in a line, for children and under a holder, and nothing else', async () => {
+      await using session = await q.session({ heartbeatMs: 1_000 });
+      const acme = { tenant: 'acme' };
+      await q.client.enqueue(noop, {}, { id: 'running', ...acme });
+      await q.tasks.claim((await get('running')) as ReadyTask, session.id, stamp());
+      await q.client.enqueue(noop, {}, { id: 'running', ...acme, onDuplicate: 'replace' });
+      for (const nth of [1, 2, 3])
+        await q.client.enqueue(noop, {}, { id: `l${nth}`, key: 'k', ordered: true, ...acme, ...later });
+      const children = [1, 2].map((nth) => spawn(noop, {}, { id: `c${nth}`, ...acme, ...later }));
+      await q.client.enqueueBatch(children, { id: 'b', then: spawn(noop, {}, acme) });
+      await q.client.enqueue(noop, {}, { id: 'bolt', tenant: 'bolt', ...later });
+      await q.client.enqueue(noop, {}, { id: 'none', ...later });
+      const progress: number[] = [];
+
+      const cancelling = q.operator.cancelAll({
+        ...acme,
+        reason: 'erased',
+        onProgress: (count) => void progress.push(count),
+      });
+      // Its holder ends it when it is told, and its follower comes up.
+      await vi.waitFor(async () => expect(await get('running')).toMatchObject({ cancellation: { reason: 'erased' } }));
+      await q.tasks.giveUp(claimOf((await get('running')) as RunningTask), 'erased', stamp());
+
+      expect(await cancelling).toEqual({ cancelled: 7, requested: 1 });
+      for (const id of ['running', 'l1', 'l2', 'l3', 'c1', 'c2', 'b/then'])
+        expect(await get(id), id).toMatchObject({ state: 'cancelled', attempts: 0 });
+      for (const id of ['bolt', 'none']) expect(await get(id)).toMatchObject({ state: 'ready' });
+      expect(progress).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect(await q.operator.cancelAll(acme)).toEqual({ cancelled: 0, requested: 0 });
+    });
+
+    test('takes a key, a name and a batch, and refuses everything', async () => {
+      await q.client.enqueue('other', {}, { id: 'a', key: 'k', limit: 2, ...later });
+      await q.client.enqueue(noop, {}, { id: 'b', key: 'k', limit: 2, ...later });
+
+      expect(await q.operator.cancelAll({ key: 'k', name: 'other' })).toEqual({ cancelled: 1, requested: 0 });
+      expect(await get('b')).toMatchObject({ state: 'ready' });
+      expect(() => q.operator.cancelAll({})).toThrow('nothing is selected');
+    });
+
+    test('of a parent takes its children and theirs, if that is asked for', async () => {
+      const grandchild = spawn('later', {}, { id: 'grandchild', ...later });
+      const child = defineTask({ name: 'child', run: (_, task) => task.waitFor([grandchild]) });
+      const parent = defineTask({
+        name: 'parent',
+        run: (_, task) => task.waitFor([spawn(child, null, { id: 'child' })]),
+      });
+      await q.client.enqueue(parent, null, { id: 'parent' });
+      await q.work({ parent, child });
+
+      expect(await q.operator.cancel('parent', { children: true })).toEqual({
+        kind: 'cancelled',
+        children: { cancelled: 2, requested: 0 },
+      });
+      for (const id of ['parent', 'child', 'grandchild']) expect(await get(id)).toMatchObject({ state: 'cancelled' });
     });
   });
 

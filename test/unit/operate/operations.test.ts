@@ -183,6 +183,12 @@ const REPORTS: Readonly<Record<OperationVerb, readonly (readonly [input: object,
   'task.run-now': [[{ queue: 'q', id: 'a', leaseCounter: 4 }, { kind: 'rescheduled' }]],
   'task.retry': [[{ queue: 'q', id: 'a', leaseCounter: 0 }, { kind: 'unfit' }]],
   'task.cancel': [[{ queue: 'q', id: 'b', leaseCounter: 2 }, { kind: 'cancelled' }]],
+  'queue.cancel': [
+    [
+      { queue: 'q', tenant: 'acme', name: 'resize' },
+      { cancelled: 7, requested: 1 },
+    ],
+  ],
   'queue.pause': [[{ queue: 'q' }, { isPaused: true }]],
   'queue.resume': [[{ queue: 'q' }, { isPaused: false }]],
   'queue.retry': [
