@@ -1,6 +1,7 @@
 /** `leasehold/testing`: an in-memory queue for task authors' tests, with a clock that tests control. */
 export { TestKit, createTestKit } from '../shared/testing/kit.ts';
-export type { TestKitOptions, TestTable } from '../shared/testing/kit.ts';
+export type { TestKitOptions } from '../shared/testing/kit.ts';
+export type { TestTable } from '../shared/testing/test-table.ts';
 export type { CrashPoint } from '../shared/testing/crash-points.ts';
 export type { DrainReport, WorkOptions } from '../shared/testing/kit-worker.ts';
 export type { EndedAttempt } from '../shared/testing/attempt-watch.ts';

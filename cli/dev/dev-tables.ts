@@ -1,7 +1,7 @@
 /** Creates the user's tables in the engine of `leasehold dev`: the module exports them as `devTables`, in the words of the test kit's `tables`. */
 import { ConfigurationError, shown } from '../../shared/core/errors.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
-import type { TestTable } from '../../shared/testing/kit.ts';
+import type { TestTable } from '../../shared/testing/test-table.ts';
 import type { CliConnection } from '../connection.ts';
 
 /**

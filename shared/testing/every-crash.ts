@@ -7,7 +7,7 @@
 import { ConfigurationError, messageOf, shown } from '../core/errors.ts';
 import { validOptions } from '../core/validate/options.ts';
 import type { Duration } from '../core/validate/duration.ts';
-import type { EnqueueOptions } from '../tasks/task/task-request.ts';
+import type { EnqueueOptions, TaskRequest } from '../tasks/task/task-request.ts';
 import type { TaskRecord } from '../tasks/task/task.ts';
 import { describeTask } from '../tasks/task/task.ts';
 import type { EndedAttempt } from './attempt-watch.ts';
@@ -16,6 +16,8 @@ import type { CrashPlace, WorkersLife } from './worker-process.ts';
 export interface EveryCrashOptions {
   /** Options of the task that each run enqueues. Its default id is `every-crash`. */
   readonly enqueue?: EnqueueOptions;
+  /** Makes the task the callback of a batch of these: `task.children` shows how they ended. Their workers are killed, too. */
+  readonly children?: readonly TaskRequest[];
   /** Called before each run. Resets the state that your code keeps outside the kit; the kit resets its rows and its clock. */
   readonly before?: () => unknown;
   /** Tries only this crash, copied from the error of an earlier call. */
@@ -64,7 +66,7 @@ export interface CrashRig {
   obstacle(task: TaskRecord): Promise<string | undefined>;
 }
 
-const OPTIONS = ['enqueue', 'before', 'only', 'timePasses', 'lifetime', 'idle'] as const;
+const OPTIONS = ['enqueue', 'children', 'before', 'only', 'timePasses', 'lifetime', 'idle'] as const;
 
 const OUTCOMES = ['unsent', 'unanswered'] as const;
 /** Longer than a session of the kit lives. Each later wait is twice as long, for tasks with a retry delay. */

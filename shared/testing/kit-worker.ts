@@ -195,6 +195,21 @@ export class KitWorkers {
   }
 }
 
+/** Sums two reports. It ends like the first that did not end drained. */
+export function together(one: DrainReport, other: DrainReport): DrainReport {
+  const { ended, tasks, settled, ...counts } = one;
+  const sum = <Counts extends object>(a: Counts, b: Counts): Counts =>
+    Object.fromEntries(
+      Object.entries(a).map(([name, count]) => [name, Number(count) + Number(b[name as keyof Counts])]),
+    ) as Counts;
+  return {
+    ...sum(counts, other as typeof counts),
+    settled: sum(settled, other.settled),
+    ended: ended === 'drained' ? other.ended : ended,
+    tasks: [...tasks, ...other.tasks],
+  };
+}
+
 function stillRunning(names: readonly string[]): string {
   return (
     `the test kit waits for the code of ${names.join(', ')}, and its clock stands still meanwhile: ` +

@@ -18,7 +18,7 @@ import type { Full } from '../coordination/semaphore/semaphore-contender.ts';
 import type { TaskStores } from '../client/task-stores.ts';
 import { createTaskStores } from '../client/task-stores.ts';
 import { ensureNode } from '../core/environment.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { ConfigurationError, assert } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { durationMs } from '../core/validate/duration.ts';
 import { validName } from '../core/validate/name.ts';
@@ -30,6 +30,7 @@ import type { Runtime } from '../core/runtime/runtime.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import type { TaskReference } from '../tasks/task/task-request.ts';
+import { spawn } from '../tasks/task/task-request.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
 import type { TaskOperator } from '../tasks/queue/task-operator.ts';
@@ -44,6 +45,7 @@ import { TaskSpans } from '../tasks/tracing/task-spans.ts';
 import { taskModuleOf } from '../tasks/run/task-module.ts';
 import type { TaskTimes } from '../tasks/worker/tally.ts';
 import { warn } from '../core/runtime/host.ts';
+import type { EndedAttempt } from './attempt-watch.ts';
 import { describeFailures } from './attempt-watch.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { CRASH_POINTS } from './crash-points.ts';
@@ -51,12 +53,13 @@ import type { CrashRig, CrashRun, EveryCrashOptions, EveryCrashReport } from './
 import { everyCrash, validCrashOptions } from './every-crash.ts';
 import type { FakeClock } from './fake-clock.ts';
 import type { DrainReport, WorkOptions } from './kit-worker.ts';
-import { KitWorkers, SHARDS } from './kit-worker.ts';
+import { KitWorkers, SHARDS, together } from './kit-worker.ts';
 import { memoryDynamo } from './memory-table.ts';
 import { ProcessWaiters } from './process-waiters.ts';
 import { ProcessClock, ProcessDriver, WorkerProcess, WorkersLife, currentProcess } from './worker-process.ts';
 import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
-import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
+import type { TestTable } from './test-table.ts';
+import { TABLE, definitionOf } from './test-table.ts';
 
 export interface TestKitOptions {
   /**
@@ -65,6 +68,11 @@ export interface TestKitOptions {
    */
   readonly tasks?: Readonly<Record<string, unknown>>;
   readonly queue?: string;
+  /**
+   * Other queues on the same table, with the exports of their modules. `drain`, `runOnce`, `tick` and `everyCrash` work on all queues, this
+   * kit's own first.
+   */
+  readonly queues?: Readonly<Record<string, { readonly tasks: Readonly<Record<string, unknown>> }>>;
   readonly startsAt?: Date;
   /** Concurrency of `drain`. Default: 1, so tasks run in queue order. */
   readonly concurrency?: number;
@@ -83,16 +91,10 @@ export interface TestKitOptions {
   readonly log?: TaskLog;
 }
 
-/** A table whose keys are texts. */
-export interface TestTable {
-  readonly name: string;
-  readonly partitionKey: string;
-  readonly sortKey?: string;
-}
-
 const KIT_OPTIONS = [
   'tasks',
   'queue',
+  'queues',
   'startsAt',
   'concurrency',
   'random',
@@ -105,7 +107,6 @@ const KIT_OPTIONS = [
 ] as const;
 const WORK_OPTIONS = ['timePasses', 'lifetime'] as const;
 
-const TABLE = 'leasehold';
 const STARTS_AT = new Date('2026-01-01T00:00:00Z');
 
 export function createTestKit(options: TestKitOptions = {}): TestKit {
@@ -124,10 +125,11 @@ export class TestKit {
   #dynamo: SimulatedDynamo;
   readonly #options: TestKitOptions;
   readonly #queue: string;
-  readonly #workers: KitWorkers;
+  /** By queue, the kit's own first. */
+  readonly #workers: ReadonlyMap<string, KitWorkers>;
   readonly #runtime: Runtime;
   readonly #concurrency: number;
-  readonly #schedules: readonly TaskSchedule[];
+  readonly #schedules: readonly TaskSchedule[] = [];
   #defined: Promise<unknown> | undefined;
   readonly #stores: TaskStores;
   readonly #spans = new TaskSpans(openTelemetry);
@@ -144,11 +146,6 @@ export class TestKit {
     this.#queue = queue;
     this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
-    const { tasks: exports, middleware, events } = options;
-    const work =
-      exports === undefined ? undefined : taskModuleOf(exports, { middleware, events, payloads: options.payloads });
-    const payloads = work?.payloads ?? options.payloads;
-    this.#schedules = work?.schedules ?? [];
     const runtime = this.#runtime;
     this.#dynamo = this.#emptyTables();
     const observer: SendObserver = {
@@ -164,18 +161,32 @@ export class TestKit {
       tokens: new ProcessWaiters<Limited>(this.clock),
     };
     const foundation = { sender, runtime, gauge: noSkewGauge, waiters };
-    const settings = { table: TABLE, queue, shards: SHARDS, payloads };
-    this.#workers = new KitWorkers(work?.registry ?? new Map(), {
-      ...options,
-      payloads,
-      client: { foundation, settings },
-      stores: this.#stores,
-      runtime,
-      clock: this.clock,
-      queue,
-      spans: this.#spans,
-      events: work?.events,
+    const modules = { [queue]: { tasks: options.tasks }, ...options.queues };
+    const schedules: TaskSchedule[] = [];
+    const settings = { table: TABLE, queue, shards: SHARDS, payloads: options.payloads };
+    const workers = Object.entries(modules).map(([name, { tasks: exports }]) => {
+      const { middleware, events, payloads: given } = options;
+      const work = exports === undefined ? undefined : taskModuleOf(exports, { middleware, events, payloads: given });
+      const payloads = work?.payloads ?? given;
+      schedules.push(
+        ...(work?.schedules ?? []).map((each) => ({ ...each, options: { queue: name, ...each.options } })),
+      );
+      if (name === queue) settings.payloads = payloads;
+      const one = new KitWorkers(work?.registry ?? new Map(), {
+        ...options,
+        payloads,
+        client: { foundation, settings: { ...settings, queue: validName('queue', name), payloads } },
+        stores: this.#stores,
+        runtime,
+        clock: this.clock,
+        queue: name,
+        spans: this.#spans,
+        events: work?.events,
+      });
+      return [name, one] as const;
     });
+    this.#workers = new Map(workers);
+    this.#schedules = schedules;
     this.leasehold = new Leasehold(foundation, settings);
     this.tasks = this.leasehold.tasks;
     this.operator = this.leasehold.operator;
@@ -209,7 +220,7 @@ export class TestKit {
     const report = await this.#work({ concurrency: 1, attempts: 1, crash: point });
     if (report.claimed === 0)
       throw new ConfigurationError(
-        `crash(${JSON.stringify(point)}): no task of queue ${this.#queue} is due, so nothing crashed`,
+        `crash(${JSON.stringify(point)}): no task of queue ${this.#queues.join(' or ')} is due, so nothing crashed`,
       );
     return report;
   }
@@ -228,7 +239,7 @@ export class TestKit {
     check: (run: CrashRun) => unknown,
     options: EveryCrashOptions = {},
   ): Promise<EveryCrashReport> {
-    const { before, enqueue, only, idle, ...workOptions } = validCrashOptions(options);
+    const { before, enqueue, children, only, idle, ...workOptions } = validCrashOptions(options);
     await this.#define();
     const tables = [TABLE, ...this.#ownTables()].map((table) => [table, this.#dynamo.scan(table)] as const);
     const startsAt = this.clock.now();
@@ -241,16 +252,28 @@ export class TestKit {
         for (const [table, rows] of tables)
           for (const Item of rows) this.#dynamo.apply('put', { TableName: table, Item });
         this.clock.setWallClock(new Date(startsAt));
-        this.#workers.forget();
+        for (const workers of this.#workers.values()) workers.forget();
       },
       begin: async (killAt) => {
         await before?.();
-        ({ id } = await this.tasks.enqueue(task, input, { id: 'every-crash', ...enqueue }));
+        const asked = { id: 'every-crash', ...enqueue };
+        ({ id } = asked);
+        if (children === undefined) await this.tasks.enqueue(task, input, asked);
+        else
+          await this.tasks.enqueueBatch(children, {
+            id,
+            queue: this.#queue,
+            then: spawn<unknown>(task as TaskReference<unknown>, input, asked),
+          });
         return new WorkersLife(killAt);
       },
       work: async (life) => {
-        const report = await this.#workers.workIn(new WorkerProcess(life), { ...workOptions, concurrency: 1 });
-        return report?.tasks ?? [];
+        const ended: EndedAttempt[] = [];
+        for (const workers of this.#workers.values()) {
+          const report = await workers.workIn(new WorkerProcess(life), { ...workOptions, concurrency: 1 });
+          ended.push(...(report?.tasks ?? []));
+        }
+        return ended;
       },
       pass: (ms) => this.clock.advance(ms),
       task: () => this.tasks.get(id, enqueue?.queue),
@@ -282,15 +305,33 @@ export class TestKit {
   /** Runs the schedule part of a dispatcher tick. @returns how many tasks were created for scheduled runs */
   async tick(): Promise<number> {
     await this.#define();
-    const spans = this.#spans;
-    return enqueueDueSlots(this.#queue, { ...this.#stores, runtime: this.#runtime, spans }, (error) => {
-      throw error;
-    });
+    const ports = { ...this.#stores, runtime: this.#runtime, spans: this.#spans };
+    let made = 0;
+    for (const queue of this.#queues)
+      made += await enqueueDueSlots(queue, ports, (error) => {
+        throw error;
+      });
+    return made;
   }
 
+  /** Works on the queues one after the other, until all are drained: a task of one may add some to another. */
   async #work(plan: Parameters<KitWorkers['work']>[0]): Promise<DrainReport> {
     await this.#define();
-    return this.#workers.work(plan);
+    const all = [...this.#workers.values()];
+    const reports: DrainReport[] = [];
+    for (let quiet = 0; quiet < all.length;) {
+      const worker = all[reports.length % all.length];
+      assert(worker !== undefined, 'a kit has its own queue');
+      const report = await worker.work(plan);
+      reports.push(report);
+      quiet = report.claimed + report.expired + report.buried === 0 || all.length === 1 ? quiet + 1 : 1;
+      if (plan.attempts !== undefined && report.claimed > 0) break;
+    }
+    return reports.reduce(together);
+  }
+
+  get #queues(): readonly string[] {
+    return [...this.#workers.keys()];
   }
 
   #emptyTables(): SimulatedDynamo {
@@ -320,18 +361,18 @@ export class TestKit {
   }
 
   async #obstacleTo({ queue }: TaskRecord): Promise<string | undefined> {
-    if (queue !== this.#queue)
-      return `it is in queue ${queue}, and the workers of this kit work on queue ${this.#queue}`;
+    if (!this.#workers.has(queue))
+      return (
+        `it is in queue ${queue}, and the workers of this kit work on queue ${this.#queues.join(' and ')}: ` +
+        'pass its module in the option queues'
+      );
     const record = await this.#stores.queues.get(queue);
     return record?.isPaused === true ? `its queue is paused: ${record.reason}` : undefined;
   }
 
   /** Defines the schedules that the module exports, as its worker does when it starts. */
   #define(): Promise<unknown> {
-    const queue = this.#queue;
-    this.#defined ??= this.schedules.defineAll(
-      this.#schedules.map((each) => ({ ...each, options: { queue, ...each.options } })),
-    );
+    this.#defined ??= this.schedules.defineAll(this.#schedules);
     return this.#defined;
   }
 
@@ -342,15 +383,4 @@ export class TestKit {
         `there is no table ${JSON.stringify(name)}: the kit has ${names.join(', ')}, name others in its option tables`,
       );
   }
-}
-
-function definitionOf({ name, partitionKey, sortKey }: TestTable): TableDefinition {
-  if (name === TABLE)
-    throw new ConfigurationError(`a table of yours is named ${TABLE}: that is the name of the kit's own`);
-  const key = (attribute: string) => ({ name: validName(`a key of table ${name}`, attribute), type: 'S' }) as const;
-  return {
-    name: validName('the name of a table', name),
-    partition: key(partitionKey),
-    ...(sortKey === undefined ? {} : { sort: key(sortKey) }),
-  };
 }

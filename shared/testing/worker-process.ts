@@ -7,6 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Cancel } from '../core/runtime/clock.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../dynamo/engine/driver.ts';
+import { ownClientsOnly } from '../core/own-client.ts';
 import { FakeClock, settled } from './fake-clock.ts';
 import { simulatedDriver } from './simulated-dynamo/driver.ts';
 import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
@@ -19,6 +20,8 @@ export interface CrashPlace {
 }
 
 const processes = new AsyncLocalStorage<WorkerProcess>();
+
+ownClientsOnly(() => currentProcess() !== undefined);
 
 /** Returns the process of the caller, or `undefined` in the test's own code. */
 export function currentProcess(): WorkerProcess | undefined {

@@ -6,6 +6,9 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import { createLeasehold } from '../../../shared/client/leasehold.ts';
+import type { CrashRun } from '../../../shared/testing/every-crash.ts';
+import { silent } from '../../../shared/testing/silent-log.ts';
 import type { TestKit } from '../../../shared/testing/kit.ts';
 import { createTestKit } from '../../../shared/testing/kit.ts';
 import { MemoryPayloads } from '../../../shared/testing/memory-payloads.ts';
@@ -136,6 +139,57 @@ describe('refuses a run that no crash touches', () => {
     const kit = createTestKit({ tasks: { hello } });
     await kit.tasks.enqueue(hello, null, { delay: '2s' });
     await expect(kit.crash('beforeSettle')).rejects.toThrow('no task of queue default is due, so nothing crashed');
+  });
+});
+
+describe('a kit of several queues', () => {
+  const publish = defineTask({ name: 'publish', run: (_: unknown, { queue }) => `published in ${queue}` });
+  const sync = defineTask({
+    name: 'sync',
+    run: (_: unknown, task) => task.commit('ok', [], { spawn: [spawn(publish, null, { id: 'p', queue: 'media' })] }),
+  });
+  const nightly = defineSchedule('nightly', publish, null, { cron: '0 3 * * *' });
+  const newKit = () =>
+    createTestKit({
+      tasks: { sync },
+      queue: 'catalogue',
+      queues: { media: { tasks: { publish, schedules: [nightly] } } },
+    });
+
+  test('drains all of them, makes the tasks of their schedules, and kills their workers', async () => {
+    const kit = newKit();
+    await kit.tasks.enqueue(sync, null, { id: 's' });
+    expect((await kit.drain()).settled.done).toBe(2);
+    expect(await kit.tasks.get('p', 'media')).toMatchObject({ state: 'done', result: 'published in media' });
+
+    await kit.advance('1d');
+    expect(await kit.tick()).toBe(1);
+    expect((await kit.runOnce()).claimed).toBe(1);
+
+    const { requests } = await newKit().everyCrash(sync, null, ({ task }) => expect(task.state).toBe('done'));
+    expect(requests.filter((verb) => verb === 'task.claim')).toHaveLength(2);
+  });
+
+  test('puts the callback of a batch under every crash', async () => {
+    const kit = createTestKit({ tasks: { publish } });
+    const check = ({ task }: CrashRun) => expect(task.children).toMatchObject({ id: 'every-crash' });
+    const options = { children: [spawn(publish, null), spawn(publish, null)] };
+    const { crashes, requests } = await kit.everyCrash(publish, null, check, options);
+    expect(crashes).toBe(2 * requests.length);
+    expect(requests.filter((verb) => verb === 'task.claim').length).toBe(3);
+  });
+
+  test('refuses a request of a client that is not the kit’s, before it is sent', async () => {
+    const foreign = createLeasehold({ endpoint: 'http://127.0.0.1:9', region: 'us-east-1' });
+    const run = () => foreign.tasks.enqueueBatch([spawn(publish, null)], { id: 'b' });
+    const stranger = defineTask({ name: 'stranger', retry: { maxAttempts: 1 }, run });
+    const kit = createTestKit({ tasks: { stranger }, log: silent });
+    await kit.tasks.enqueue(stranger, null, { id: 's' });
+    await kit.drain();
+
+    const { lastError } = (await kit.tasks.get('s'))!;
+    expect(lastError?.message).toMatch(/nothing was sent; take the client from leaseholdOf\(task\)/);
+    foreign.close();
   });
 });
 
