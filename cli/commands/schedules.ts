@@ -153,7 +153,11 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   const { operations } = connection.queue(queue, DEFAULT_SHARDS);
   const found = await operations.execute('schedule.remove', { queue, name: schedule }, operatorOf(options));
   if (!found) throw missing(schedule, queue);
-  context.output.answer({ queue, name: schedule, removed: true }, () => `schedule ${printable(schedule)} is removed`);
+  context.output.answer(
+    { queue, name: schedule, removed: true },
+    () =>
+      `schedule ${printable(schedule)} is removed; a worker whose module declares it brings it back when it starts next, so remove it there, too`,
+  );
 }
 
 const ACTS = {

@@ -55,8 +55,14 @@ export class EventLoopLag {
 
   /** Why no renewal was sent, for the message of a lost session. Empty if no heartbeat was late. */
   explanation(): string {
+    const lateMs = this.standstillMs();
+    return lateMs === undefined ? '' : `; ${describeBlock(lateMs)}`;
+  }
+
+  /** Returns by how much the heartbeat is late since the last renewal; undefined if that is tolerated. */
+  standstillMs(): number | undefined {
     const lateMs = this.#lateMs();
-    return lateMs > this.#toleratedMs ? `; ${describeBlock(lateMs)}` : '';
+    return lateMs > this.#toleratedMs ? lateMs : undefined;
   }
 
   #lateMs(): number {

@@ -138,6 +138,11 @@ export class SessionHolder implements AsyncDisposable {
     return this.#eventLoopLag.take();
   }
 
+  /** For how long this process stood still, or was busy, when the last heartbeat was due; undefined if it was in time. */
+  standstillMs(): number | undefined {
+    return this.#eventLoopLag.standstillMs();
+  }
+
   /** Renews now, or joins the renewal in flight. @returns `remainingTrustMs()` afterwards @throws LeaseLostError */
   async renew(): Promise<number> {
     this.ensureBelief();

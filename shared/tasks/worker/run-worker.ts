@@ -21,6 +21,7 @@ import { TaskPicker } from '../picker/task-picker.ts';
 import { hasFailedLong, isLastAttempt, isOverdue } from './attempt-limits.ts';
 import { RowProblems } from './row-problems.ts';
 import { IdlePause } from './idle-pause.ts';
+import { tellOfOutage } from './outage.ts';
 import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
@@ -383,11 +384,10 @@ class QueueWorker {
       return;
     }
     if (error instanceof StoreUnavailableError) {
+      if (this.#storeFailure === undefined) tellOfOutage(error, this.#ports);
       this.#storeFailure = error;
-      this.#ports.log.error('store unavailable, no more claims', { error: error.message });
     } else {
       this.#mistake ??= error instanceof Error ? error : new InvariantError(messageOf(error));
     }
     this.#over.abort();
-  }
-}
+  }}
