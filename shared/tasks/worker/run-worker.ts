@@ -390,4 +390,5 @@ class QueueWorker {
       this.#mistake ??= error instanceof Error ? error : new InvariantError(messageOf(error));
     }
     this.#over.abort();
-  }}
+  }
+}

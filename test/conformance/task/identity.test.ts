@@ -125,7 +125,6 @@ describeOnOneStore('the identity of a task', (open) => {
     async (onDuplicate) => {
       const again: EnqueueOptions = {
         onDuplicate,
-        window: '1h',
         ...(onDuplicate === 'debounce' ? { delay: '1h' } : {}),
       };
       await ask(1, { window: '1h' });
