@@ -85,6 +85,10 @@ async function main(options: Flags): Promise<number> {
       tell,
     );
     if (told.wasInterrupted) return 130;
+    if (options.kill && options.tasks === undefined && verdict.takenOver.length === 0) {
+      console.error('error: no task was taken over, so this run has shown nothing of a crash; run it again');
+      return 1;
+    }
     return isKept(verdict) && verdict.rejected === 0 ? 0 : 1;
   } catch (error) {
     display.end();
@@ -95,8 +99,8 @@ async function main(options: Flags): Promise<number> {
 }
 
 function summary(verdict: Verdict): string {
-  const table = new Table({ head: ['', ''], style: { head: [], border: [] } });
-  const { perWorker, ...figures } = verdict;
+  const table = new Table({ style: { head: [], border: [] } });
+  const { perWorker, takenOver, ...figures } = verdict;
   for (const [name, value] of Object.entries(figures))
     if (value !== null) table.push([LABELS[name as keyof typeof LABELS], String(value)]);
   for (const [worker, settled] of Object.entries(perWorker)) table.push([`settled by ${worker}`, String(settled)]);
@@ -104,8 +108,9 @@ function summary(verdict: Verdict): string {
     ? 'Every task ended exactly once; nothing lost, nothing committed twice.'
     : 'THE PROMISE WAS BROKEN: see above.';
   const rest = verdict.rejected === 0 ? [] : ['Lines of the input were rejected: see above.'];
+  const names = takenOver.length === 0 ? [] : [`Taken over from the killed worker: ${takenOver.join(', ')}.`];
   const units = verdict.doubleCommits === null ? [] : [UNITS];
-  return [table.toString(), ...units, promise, ...rest].join('\n');
+  return [table.toString(), ...units, ...names, promise, ...rest].join('\n');
 }
 
 /** Why it is not the 5 of a plain task. */
@@ -113,7 +118,7 @@ const UNITS =
   'Of the write units, 8 are those of a task that commits a row of its own: enqueue 2, claim 1, commit 5. ' +
   'The rest is sessions, heartbeats, ticks and repeated attempts, which few tasks share here.';
 
-const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
+const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker' | 'takenOver'>, string>> = {
   tasks: 'tasks',
   done: 'done',
   dead: 'dead',

@@ -5,7 +5,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { INVENTORY_TABLE } from './inventory/tasks.ts';
 import type { Census } from './census.ts';
 import type { Killing } from './killer.ts';
-import type { FleetView } from './worker-view.ts';
+import type { FleetView, TakeOver } from './worker-view.ts';
 
 /** The last line of `npm start -- --json`. */
 export interface Verdict {
@@ -15,6 +15,8 @@ export interface Verdict {
   /** Tasks that are neither done, dead nor cancelled at the end. */
   readonly lost: number;
   readonly takeovers: number;
+  /** The killed worker's tasks that others took over. */
+  readonly takenOver: readonly string[];
   /** Results that were written more than once, or not at all though their task is done; null where the tasks write no ledger. */
   readonly doubleCommits: number | null;
   readonly missingCommits: number | null;
@@ -45,6 +47,7 @@ export function judge(input: VerdictInput): Verdict {
   const counts = census.counts();
   const tasks = census.total;
   const doneIds = census.records().flatMap(({ id, state }) => (state === 'done' ? [id] : []));
+  const ofKilled = takeOversOf(fleet, killing);
   const perTask = (units: number): number => (tasks === 0 ? 0 : Math.round((units / tasks) * 100) / 100);
   return {
     tasks,
@@ -52,6 +55,7 @@ export function judge(input: VerdictInput): Verdict {
     dead: counts.dead,
     lost: counts.ready + counts.running + counts.missing,
     takeovers: fleet.takeOvers.length,
+    takenOver: [...new Set(ofKilled.map(({ task }) => task))],
     doubleCommits: commits === undefined ? null : [...commits.values()].filter((count) => count > 1).length,
     missingCommits: commits === undefined ? null : doneIds.filter((id) => !commits.has(id)).length,
     claimsRefused: fleet.claimsRefused,
@@ -59,7 +63,7 @@ export function judge(input: VerdictInput): Verdict {
     writeUnitsPerTask: perTask(fleet.writeUnits + enqueueUnits.writeUnits),
     readUnitsPerTask: perTask(fleet.readUnits + enqueueUnits.readUnits),
     seconds: Math.round(elapsedMs / 100) / 10,
-    takeoverSeconds: takeoverSeconds(fleet, killing),
+    takeoverSeconds: lastSeconds(ofKilled, killing),
     rejected,
     perWorker: Object.fromEntries(
       [...fleet.workers.values()].map(({ environmentId, settled }) => [environmentId, settled]),
@@ -72,11 +76,15 @@ export function isKept(verdict: Verdict): boolean {
   return verdict.lost === 0 && (verdict.doubleCommits ?? 0) === 0 && (verdict.missingCommits ?? 0) === 0;
 }
 
-function takeoverSeconds(fleet: FleetView, killing: Killing | undefined): number | null {
-  if (killing === undefined) return null;
+function takeOversOf(fleet: FleetView, killing: Killing | undefined): readonly TakeOver[] {
+  if (killing === undefined) return [];
   const held = new Set(killing.tasks);
-  const after = fleet.takeOvers.filter(({ task, at }) => held.has(task) && at >= killing.at);
-  return after.length === 0 ? null : Math.round(Math.max(...after.map(({ at }) => at - killing.at)) / 100) / 10;
+  return fleet.takeOvers.filter(({ task, at }) => held.has(task) && at >= killing.at);
+}
+
+function lastSeconds(takeOvers: readonly TakeOver[], killing: Killing | undefined): number | null {
+  if (killing === undefined || takeOvers.length === 0) return null;
+  return Math.round(Math.max(...takeOvers.map(({ at }) => at - killing.at)) / 100) / 10;
 }
 
 /** How often each package's result was written. */

@@ -24,7 +24,7 @@ describe('npm start', () => {
       rejected: 0,
     });
     expect(run.exitCode).toBe(0);
-    expect(run.verdict?.takeovers).toBeGreaterThan(0);
+    expect(run.verdict?.takenOver.length).toBeGreaterThan(0);
     expect(run.said).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]{36}\/\?token=/m);
   });
 
