@@ -13,8 +13,16 @@ const OPEN = 'op.secret';
 const ERROR = { name: 'Error', message: 'failed', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'not wanted' };
 const WRITE: CheckpointWrite = {
-  ...{ elements: ['{}'], seen: 0, newParts: [], parts: 0, life: 1, keptUntil: NOW },
-  ...{ opened: [], closed: [], hasBeats: false, effects: [] },
+  elements: ['{}'],
+  seen: 0,
+  newParts: [],
+  parts: 0,
+  life: 1,
+  keptUntil: NOW,
+  opened: [],
+  closed: [],
+  hasBeats: false,
+  effects: [],
 };
 
 type At = { readonly seen: number; readonly sequence: number };

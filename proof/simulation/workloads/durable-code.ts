@@ -78,7 +78,11 @@ export function durably(
       isResumed = true;
       const [, ...operations] = event.InitialExecutionState.Operations ?? [];
       const run = new DurableRuntime({
-        ...{ client, hooks, clock: process.runtime.clock, signal: task.signal, operations },
+        client,
+        hooks,
+        clock: process.runtime.clock,
+        signal: task.signal,
+        operations,
         onRecorded: (op) => {
           if (process.isAlive)
             recorder.emit({ kind: 'recorded', at: process.now, process: process.name, ...right, op });

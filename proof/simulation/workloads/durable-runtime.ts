@@ -163,8 +163,12 @@ export class DurableRuntime {
   async invoke(id: string, FunctionName: string, input: unknown): Promise<unknown> {
     if (!this.#operations.has(id))
       await this.#ask({
-        ...{ Id: id, Name: id, Type: 'CHAINED_INVOKE', Action: 'START' },
-        ...{ Payload: JSON.stringify(input), ChainedInvokeOptions: { FunctionName } },
+        Id: id,
+        Name: id,
+        Type: 'CHAINED_INVOKE',
+        Action: 'START',
+        Payload: JSON.stringify(input),
+        ChainedInvokeOptions: { FunctionName },
       });
     const ended = await this.#until(id, (status) => OVER.has(status));
     return resultOf(ended, ended.ChainedInvokeDetails);
