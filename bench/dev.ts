@@ -11,7 +11,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { createLeasehold } from '../api/index.ts';
+import { createLeasehold } from '../shared/client/leasehold.ts';
 import { wholeNumber } from './arguments.ts';
 import { now, ping } from './dev/tasks.ts';
 import { percentile, round } from './figures.ts';

@@ -11,7 +11,7 @@ import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
-import { createLeasehold } from '../api/index.ts';
+import { createLeasehold } from '../shared/client/leasehold.ts';
 import { clientFor } from './table.ts';
 import { shardOf } from '../shared/dynamo/engine/keys.ts';
 import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';

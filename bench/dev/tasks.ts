@@ -1,5 +1,5 @@
 /** What `leasehold dev` runs for `npm run bench -- dev`: a task that says when its first line ran. */
-import { defineTask } from '../../api/tasks.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
 
 /** Milliseconds since 1970 with fractions: processes of one machine read the same clock. */
 export const now = (): number => performance.timeOrigin + performance.now();
