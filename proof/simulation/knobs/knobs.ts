@@ -58,6 +58,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/picker/tuning.ts': {
     PAGE_ENTRIES: [2, 50],
     FRESH_MS: [1, 400],
+    START_MS: [100, 20_000],
     MIN_POLL_GAP_MS: [5, 40],
     ROUNDS_PER_FIND: FEW(16),
     HELD_RECHECK_MS: [50, 2_000],

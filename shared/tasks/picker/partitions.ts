@@ -7,6 +7,8 @@
  *      two such turns follow each other while there is more. The longer the worker has found nothing, the later own partitions are due;
  *      those of lanes that nobody uses every minute or two; those of other workers' shards so often that all workers together poll each once a
  *      heartbeat.
+ *      A worker that was started for due tasks polls these sooner while it finds none of its own: the plan may have dealt its shards more
+ *      tasks than their workers have slots.
  *   3. A worker that exits when empty polls each own one that it has not seen empty, since something here last changed, before it exits,
  *      and a few of other workers.
  */
@@ -26,6 +28,7 @@ import {
   MIN_POLL_GAP_MS,
   PLAIN_PER_GROUP,
   ROUNDS_PER_FIND,
+  START_MS,
   UNUSED_EVERY_MS,
   jittered,
 } from './tuning.ts';
@@ -129,6 +132,7 @@ export class Partitions {
     partition.servedAt = ++this.#polls;
     return ({ isEmpty, pages }) => {
       if (isEmpty) empty.add(partition);
+      if (isEmpty && partition.isOwn && this.#settings.exitsWhenEmpty) this.#lookAround();
       const everyMs = jittered(this.#everyMs(partition), this.#ports.runtime.random);
       partition.dueAt = this.#now + Math.max(everyMs, partition.restMs(pages));
     };
@@ -139,6 +143,11 @@ export class Partitions {
     this.#foundAt = this.#now;
     this.#firstFoundAt ??= this.#foundAt;
     for (const own of this.#own) own.dueAt = Math.min(own.dueAt, this.#now + this.#everyMs(own));
+  }
+
+  /** A worker that was started for due tasks, and finds none of its own, looks for what its plan has given to others. */
+  #lookAround(): void {
+    for (const one of this.#all) if (!one.isOwn) one.dueAt = Math.min(one.dueAt, this.#now + this.#everyMs(one));
   }
 
   /** Notes that something here has changed, so that any partition may have tasks. */
@@ -200,7 +209,9 @@ export class Partitions {
     partition.isHot = isOwn && (isInUse || this.#ports.lanes() === undefined);
     // In random order, so that workers that share shards do not begin with the same one.
     partition.servedAt = -random.next();
-    partition.dueAt = this.#now + random.next() * this.#everyMs(partition);
+    const { exitsWhenEmpty } = this.#settings;
+    const firstMs = exitsWhenEmpty && isInUse ? START_MS : this.#everyMs(partition);
+    partition.dueAt = this.#now + random.next() * firstMs;
     return true;
   }
 
@@ -217,7 +228,11 @@ export class Partitions {
 
   #everyMs({ isInUse, isOwn, lane }: Partition): number {
     const { shards, homeShards, heartbeatMs, exitsWhenEmpty, hasDispatcher } = this.#settings;
-    if (!isOwn) return (heartbeatMs * shards) / Math.max(1, homeShards.length);
+    if (!isOwn) {
+      const everyMs = (heartbeatMs * shards) / Math.max(1, homeShards.length);
+      const isFree = exitsWhenEmpty && this.best?.isOwn !== true;
+      return isFree ? Math.min(everyMs, Math.max(START_MS, (this.#now - this.#foundAt) / 2)) : everyMs;
+    }
     if (isInUse) return this.#roundMs(this.#own.length);
     // The first task with a tenant or an order, and others of the same priority, if no tick looks for it.
     const beside = this.#own.filter((own) => own.rank === PRIORITIES.indexOf(lane.priority)).length;

@@ -10,6 +10,8 @@ export const PAGE_ENTRIES = 50;
 export const FRESH_MS = 400;
 /** The least time between two polls of a partition that had nothing, for each own partition. Set by `bench start --lag 50`, live. */
 export const MIN_POLL_GAP_MS = 40;
+/** A worker that was started for due tasks polls each partition in this time, while indexes may lag. Set by `bench fanout`. */
+export const START_MS = 2_000;
 /** One round of polls of all own partitions takes this part of the time since the last find. Set by `bench start` and `bench idle`. */
 export const ROUNDS_PER_FIND = 16;
 /** A task that runs elsewhere, or that another worker was faster to claim, is read again after this time. Set by the tests of takeovers. */
