@@ -105,7 +105,7 @@ async function timed(args: readonly string[]): Promise<Listed> {
   const said = await new Promise<string>((resolve, reject) => {
     execFile(process.execPath, [command, ...args], (error, _, stderr) => {
       if (error === null) resolve(stderr.trim());
-      else reject(error);
+      else reject(new Error(`leasehold ${args.join(' ')} failed`, { cause: error }));
     });
   });
   return { seconds: (performance.now() - from) / 1_000, said };

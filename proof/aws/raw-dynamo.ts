@@ -43,11 +43,7 @@ export class RawDynamo {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': `DynamoDB_20120810.${operation}`,
     };
-    const headers = signedHeaders(
-      { ...place, headers: named, body },
-      { service: 'dynamodb', region, credentials },
-      at,
-    );
+    const headers = signedHeaders({ ...place, headers: named, body }, { service: 'dynamodb', region, credentials }, at);
     const { host: _host, ...sent } = headers;
     return async () => answerOf(await fetch(this.#url, { method: 'POST', headers: sent, body }));
   }

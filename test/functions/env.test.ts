@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ENV, parseDispatchEnv, parseWakeEnv, parseWorkEnv, schedulesText } from '../../functions/env.ts';
+import { ENV, parseDispatchEnv, parseWorkEnv, schedulesText } from '../../functions/env.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';

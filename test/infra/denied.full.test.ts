@@ -178,7 +178,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
   ])('to spawn %s is told in its code', async (_what, queue, sentence) => {
     const run = (_: unknown, task: TaskContext) =>
       task.commit('ok', [], { spawn: [spawn('neighbour', {}, { queue, id: 'spawned' })] });
-    const { state, error } = await endWithout(['PutItem', `task#${queue}#spawned`], { run: run as never });
+    const { state, error } = await endWithout(['PutItem', `task#${queue}#spawned`], { run });
 
     expect(state).toBe('ready');
     expect(error?.message).toMatch(sentence);

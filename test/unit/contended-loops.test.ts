@@ -28,13 +28,14 @@ const LOOPS: Readonly<Record<string, string>> = {
   'shared/coordination/lock/lock.ts':
     'its holder alone writes the row, within its trust; an operator may do so once in between',
   'shared/coordination/waitgroup/group.ts': 'a second lease of a member ends it, and members are read page after page',
+  'shared/tasks/queue/cancel-selection.ts':
+    'each round has fewer tasks, which were created before the call; after 40 it ends and says what it has cancelled',
   'shared/tasks/queue/listing.ts': PAGES,
   'shared/tasks/queue/results.ts': WAITS,
   'shared/tasks/durable/durable-task.ts': 'one round for each suspension of its code',
   'shared/tasks/durable/journal.ts': 'each refusal is an arrival in its journal, of which there are only so many',
   'shared/tasks/dispatch/wake.ts': 'a few notes of its starts at most: its decision counts without them',
   'shared/tasks/picker/task-picker.ts': 'each round has fewer candidates',
-  'shared/tasks/picker/candidates.ts': 'each round has fewer keys',
   'shared/tasks/run/claim-writer.ts': 'one end, until its outcome is known or trust is over, with pauses',
   'shared/client/run-with-schedules.ts': WAITS,
   'consul/remote/sessions.ts': 'a new id each round, until one is free',

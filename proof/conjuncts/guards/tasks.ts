@@ -20,7 +20,8 @@ const BATCH = { id: 'batch', total: 1 };
 /** The statements of a holder. */
 export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
   'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
-  'task.commit': (claim, rows) => together(commitTask(TABLE, claim, { result: undefined, children: [] }, first(rows)), [], 'once'),
+  'task.commit': (claim, rows) =>
+    together(commitTask(TABLE, claim, { result: undefined, children: [] }, first(rows)), [], 'once'),
   'task.discard': (claim, rows) => tasks.discardTask(TABLE, claim, ERROR, rows.stamp()),
   'task.giveUp': (claim, rows) => tasks.giveUpTask(TABLE, claim, 'asked to', rows.stamp()),
   'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, 1, rows.stamp()),

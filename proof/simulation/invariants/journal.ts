@@ -144,7 +144,7 @@ export const journal: Family = (assumptions, report) => {
     if (texts.length === 0) return void logs.delete(row);
     const log: Log = {
       texts,
-      ended: old?.ended ?? new Map(),
+      ended: old?.ended ?? new Map<string, string>(),
       started: old?.started ?? new Set(),
       tried: old?.tried ?? new Set(),
       lastWrite: old?.lastWrite ?? [0, 0],
@@ -192,7 +192,10 @@ export const journal: Family = (assumptions, report) => {
 
   function onEntry({ row, succeeded, invoked }: Change, log: Log, entry: Entry, isArrival: boolean): void {
     const { a, i = '', c } = entry;
-    if (a === 'redrive') return redrive(log);
+    if (a === 'redrive') {
+      redrive(log);
+      return;
+    }
     if (a === 'start' && entry.y === 'CHAINED_INVOKE' && c !== undefined) invoked.add(`${i}.${c}`);
     if (a === 'start' || entry.b !== undefined) log.started.add(i);
     if (a === 'retry') log.tried.add(i);

@@ -70,6 +70,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     UNUSED_EVERY_MS: [1_000, 90_000],
   },
   'shared/tasks/picker/waits.ts': { LOOK_ENTRIES: FEW(25) },
+  'shared/tasks/queue/cancel-selection.ts': { CANCELS_IN_FLIGHT: FEW(32) },
   'shared/tasks/queue/listing.ts': { PAGE_LIMIT: FEW(100) },
   'shared/tasks/queue/results.ts': { PAUSE_MS: SOONER, TOGETHER_MS: FEW(50) },
   'shared/tasks/queue/task-client.ts': { DEFAULT_ENQUEUES_IN_FLIGHT: FEW(32) },
@@ -125,19 +126,25 @@ export const FIXED: readonly Fixed[] = [
     },
   },
   {
-    why: 'must exceed what may happen in between: revocations during one acquire, an outage, entries at the head that others hold',
+    why:
+      'must exceed what may happen in between: revocations during one acquire, an outage, entries at the head that others hold, ' +
+      'a heartbeat',
     of: {
       'shared/session/keep-alive.ts': 'MAX_PENDING_REVOCATIONS',
       'shared/tasks/run/settle.ts': 'OUTAGE_LIMIT_MS',
       'shared/dynamo/engine/batches.ts': 'ROUNDS_LIMIT',
       'shared/tasks/dispatch/measure.ts': 'PAGES_LIMIT',
       'shared/tasks/dispatch/oldest-ready.ts': 'LOOK_LIMIT OLDEST',
+      'shared/tasks/queue/cancel-selection.ts': 'ROUNDS',
       'shared/tasks/task/group-walk.ts': 'PAGES_LIMIT',
     },
   },
   {
-    why: 'only a fault of the caller or of the library meets it',
-    of: { 'shared/core/wait/wait.ts': 'MAX_POLLS_AT_ONE_TIME' },
+    why: 'only a fault of the caller, of a role or of the library meets it',
+    of: {
+      'shared/core/wait/wait.ts': 'MAX_POLLS_AT_ONE_TIME',
+      'shared/tasks/run/run-claim.ts': 'NOT_PERMITTED_PAUSE_MS',
+    },
   },
   {
     why: 'a part of the TTL that the heartbeat and its margin leave',
@@ -166,6 +173,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/schedule/zone.ts': 'DAY_MS SECOND_MS LONGEST_REPEAT_MS',
       'shared/tasks/task/batch.ts': 'NEVER CHILDREN_LIMIT',
       'shared/tasks/task/payload.ts': 'PAYLOAD_ROW_LIMIT_BYTES',
+      'shared/tasks/task/user-writes.ts': 'TASK_ACTIONS',
       'shared/dynamo/engine/group-commit.ts': 'BYTES_LIMIT',
       'shared/tasks/task/spawning.ts': 'TRANSACTION_ACTIONS_LIMIT TRANSACTION_LIMIT_BYTES ROW_BYTES',
       'shared/tasks/tracing/open-telemetry.ts': 'KINDS STATUS_ERROR',
@@ -225,12 +233,13 @@ export const FIXED: readonly Fixed[] = [
     },
   },
   {
-    why: 'the length of a text for people',
+    why: 'the length of a text or a list for people',
     of: {
       'shared/client/log-text.ts': 'FIELD_LIMIT_CHARACTERS',
       'shared/core/errors.ts': 'MESSAGE_LIMIT_CHARACTERS MESSAGE_END_CHARACTERS SHOWN_CHARACTERS',
       'shared/tasks/queue/fault.ts': 'FAULT_LIMIT_CHARACTERS',
       'shared/tasks/rows/failure-statements.ts': 'ROW_LIMIT_BYTES',
+      'shared/tasks/rows/task/attributes.ts': 'SPAWNED_SHOWN',
       'shared/tasks/run/side-writes.ts': 'STACK_LIMIT_CHARACTERS',
       'shared/tasks/run/thrown.ts': 'DEPTH NAME_LIMIT_CHARACTERS TEXT_LIMIT_CHARACTERS',
       'shared/tasks/schedule/give-slot.ts': 'REASON_CHARACTERS',
@@ -250,6 +259,7 @@ export const FIXED: readonly Fixed[] = [
     why: 'sockets, credentials, streams and objects in S3: the simulated network takes their place',
     of: {
       'shared/dynamo/wire/': '*',
+      'shared/dynamo/engine/send.ts': 'CONNECTION_MS',
       'shared/dynamo/gathering-sender.ts': 'UNDER_WAY_LIMIT PATIENCE_MS',
       'shared/dynamo/table-stream.ts': 'EVERY_MS BURST_MS RETRY_MS REQUEST_TIMEOUT_MS',
       'shared/tasks/s3/payloads.ts': 'TIMEOUTS DELETE_TIMEOUT_MS',

@@ -76,7 +76,7 @@ export function durably(
     handler: (client, hooks) => async (event) => {
       if (isResumed) stopsBelieving = recorder.believes(process, right, isBelieved);
       isResumed = true;
-      const [, ...operations] = event.InitialExecutionState.Operations ?? [];
+      const [, ...operations] = event.InitialExecutionState.Operations;
       const run = new DurableRuntime({
         client,
         hooks,
@@ -89,9 +89,9 @@ export function durably(
         },
       });
       const output = await run.run(() => follow(place, run, { task, right, plan, name, half }));
-      place.seen(`durable: ${String(output.Status)}`);
-      if (output.Status !== 'PENDING')
-        recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
+      const status: string = output.Status;
+      place.seen(`durable: ${status}`);
+      if (status !== 'PENDING') recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
       // It gives its right away with what comes next, even if the response comes later. If it goes on, it believes again.
       recorder.gaveBack(process, right);
       return output;

@@ -111,7 +111,7 @@ export class DurableRuntime {
         }
       }
       const Error = { ErrorType: 'Failed', ErrorMessage: error };
-      const isLast = Number(known?.StepDetails?.Attempt ?? 0) + 1 >= tries;
+      const isLast = (known?.StepDetails?.Attempt ?? 0) + 1 >= tries;
       await this.#ask(
         isLast
           ? { ...own, Action: 'FAIL', Error }
@@ -207,7 +207,7 @@ export class DurableRuntime {
   /** Code that was given up has no effect: it waits for ever. */
   async #attempt(id: string, code: () => Promise<unknown>): Promise<unknown> {
     const { hooks, signal } = this.#ports;
-    const result = await hooks.wrapOperationAttemptFn?.({ id, name: id } as never, code as never);
+    const result = await hooks.wrapOperationAttemptFn?.({ id, name: id } as never, code);
     if (signal.aborted) throw signal.reason;
     return result;
   }
@@ -226,7 +226,7 @@ export class DurableRuntime {
     // What is asked for in one turn is sent together.
     await Promise.resolve();
     this.#isSending = false;
-    while (this.#queue.length > 0 && !this.#isOver && !this.#isSending) {
+    while (this.#maySend) {
       const batch = this.#queue;
       this.#queue = [];
       await this.#send(batch);
@@ -238,7 +238,7 @@ export class DurableRuntime {
     this.#isSending = true;
     try {
       const asked = { Updates: batch.map(({ update }) => update), CheckpointToken: 't', DurableExecutionArn: 'a' };
-      const { NewExecutionState } = await this.#ports.client.checkpoint(asked as never);
+      const { NewExecutionState } = await this.#ports.client.checkpoint(asked);
       if (this.#isOver) return;
       for (const operation of NewExecutionState?.Operations ?? []) this.#learn(operation);
       for (const { update, done } of batch) {
@@ -265,9 +265,10 @@ export class DurableRuntime {
     for (;;) {
       const known = this.#operations.get(id);
       if (known !== undefined && isMet(known.Status)) return known;
-      const changed = new Promise<void>((resolve) => this.#waiting.set(id, resolve));
+      const changed = Promise.withResolvers<undefined>();
+      this.#waiting.set(id, () => changed.resolve(undefined));
       this.#leave();
-      await changed;
+      await changed.promise;
       this.#waiting.delete(id);
       this.#enter();
     }
@@ -290,6 +291,11 @@ export class DurableRuntime {
     void this.#ports.clock.sleep(COOL_DOWN_MS).then(() => {
       if (this.#isIdle && this.#turn === turn) this.#end?.({ Status: 'PENDING' } as never);
     });
+  }
+
+  /** Another turn may have begun to send meanwhile. */
+  get #maySend(): boolean {
+    return this.#queue.length > 0 && !this.#isOver && !this.#isSending;
   }
 
   get #isIdle(): boolean {

@@ -12,7 +12,8 @@ import { defined } from '../../../../shared/core/defined.ts';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import type { RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { openTelemetry } from '../../../../shared/tasks/tracing/open-telemetry.ts';
-import { ATTEMPT_SPANS, TaskSpans, validAttemptSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
+import type { AttemptSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
+import { TaskSpans, validAttemptSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
 import type { Span, SpanDraft, Tracing } from '../../../../shared/tasks/tracing/tracing.ts';
 import { sendWithin } from '../../../../shared/tasks/tracing/tracing.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
@@ -76,7 +77,7 @@ const verbsOf = (spans: TaskSpans, traceparent: string | undefined): readonly (r
   ];
 };
 
-function linesOf(how: (typeof ATTEMPT_SPANS)[number]): readonly string[] {
+function linesOf(how: AttemptSpans): readonly string[] {
   const lines: string[] = [];
   const spans = new TaskSpans(telling(lines), how);
   for (const traceparent of [undefined, ROW])
