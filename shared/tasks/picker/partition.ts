@@ -81,6 +81,8 @@ export class Partition {
   #readUpTo = 0;
   /** How often the worker's share of this partition was doubled, because nothing else was left. */
   #widened = 0;
+  /** Tenants and keys of which the last visit has left entries of others, and found none of the share. The next one tries one of them. */
+  readonly #passedBy = new Set<string>();
   /** Whether this round has found an entry of the share, and whether it has left one of others. */
   #round = { hasFound: false, hasLeft: false };
 
@@ -178,15 +180,24 @@ export class Partition {
 
   async #walkOn({ wanted, isWorthReading, visit, admit }: PollQuery): Promise<number> {
     const { runtime, onDamaged } = this.#ports;
+    const [tried, passed] = [new Set<string>(), new Set<string>()];
+    const isTried = (hint: GroupHint): boolean => {
+      if (!isWorthReading(hint)) return false;
+      const group = hint.tenant ?? `key ${hint.limit?.key}`;
+      const isIn = this.#isMine(hint.id) || this.#passedBy.delete(group);
+      (isIn ? tried : passed).add(group);
+      return isIn;
+    };
     const { hints, isFullyRead, pages } = await this.#walk.next({
       now: runtime.clock.now(),
       wanted,
-      isWorthReading: (hint) => isWorthReading(hint) && this.#isMine(hint.id),
+      isWorthReading: isTried,
       visit: (group) => visit(this.name, group),
       admit,
       onDamaged,
     });
     this.#ahead = hints;
+    for (const group of passed) if (!tried.has(group)) this.#passedBy.add(group);
     // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
     this.#isEnd = isFullyRead && hints.length === 0;
     if (!this.#isEnd) return pages;

@@ -116,7 +116,9 @@ export class Partitions {
     if (!this.#settings.exitsWhenEmpty) return undefined;
     const mayHaveTasks = this.#settings.hasDispatcher ? this.#all.filter(({ isInUse }) => isInUse) : this.#all;
     const [own, others] = [true, false].map((isOwn) => mayHaveTasks.filter((one) => one.isOwn === isOwn));
-    const unseen = (some: readonly Partition[] = []) => some.filter((one) => !this.#empty.has(one));
+    // In random order, or the last ones of the others would never be seen by workers that exit soon.
+    const unseen = (some: readonly Partition[] = []) =>
+      some.filter((one) => !this.#empty.has(one)).toSorted((one, other) => one.servedAt - other.servedAt);
     const seen = (others?.length ?? 0) - unseen(others).length;
     return unseen(own)[0] ?? (seen < QUANTUM ? unseen(others)[0] : undefined);
   }
