@@ -171,7 +171,7 @@ export class TaskPicker {
     if (!isOver && !this.#settings.exitsWhenEmpty) this.expectTasks([id]);
     const { fresh, unread } = concurrency === undefined ? { unread: [] } : keys.ended(concurrency);
     const behind = line === undefined || !isOver ? [] : lines.behind(line);
-    if (line !== undefined && behind.length > 0) await lines.read([{ ...line, ticket: line.ticket + 1 }], true);
+    if (line !== undefined && isOver) await lines.read([{ ...line, ticket: line.ticket + 1 }], true);
     const isKnown = fresh !== undefined && this.#rows.checkOut(fresh);
     const read = async () => (await this.#rows.choose([...unread, ...behind])).found;
     const found: readonly Found[] = isKnown ? [{ kind: 'ready', task: fresh }] : await read();
