@@ -26,7 +26,7 @@ import type { JournalEnd, JournalStore } from './journal-store.ts';
 import type { Asked } from './asked-entries.ts';
 import { JournalLimitError, ensureEntryFits, inTransactions } from './asked-entries.ts';
 import type { OperationState } from './operations.ts';
-import { Operations } from './operations.ts';
+import { Operations, isOver } from './operations.ts';
 import { elementsOfPart, packed, partsOf, unpacked } from './packed.ts';
 
 /**
@@ -238,7 +238,7 @@ export class Journal {
 
   async #write(asked: readonly Asked[]): Promise<void> {
     const entries = asked.map(({ entry }) => entry);
-    const element = this.#elementOf([...this.#soft, ...entries]);
+    let element = this.#elementOf([...this.#soft, ...entries]);
     const opened = entries.filter(({ a, c }) => a === 'start' && c !== undefined);
     const closed = entries.flatMap(({ a, i = '' }) => (a === 'timeout' ? (this.operations.get(i)?.openKey ?? []) : []));
     const write = {
@@ -276,7 +276,18 @@ export class Journal {
       }
       await this.#take(refused);
       this.#sequence++;
+      element = this.#withoutAnswered(element);
     }
+  }
+
+  /** What was answered meanwhile has not timed out. */
+  #withoutAnswered(element: string): string {
+    const given = JSON.parse(element) as Element;
+    const isAnswered = ({ a, i = '' }: Entry): boolean => {
+      const state = a === 'timeout' ? this.operations.get(i) : undefined;
+      return state !== undefined && isOver(state);
+    };
+    return JSON.stringify({ ...given, e: given.e.filter((entry) => !isAnswered(entry)) } satisfies Element);
   }
 
   /** @returns the row's part, if something has arrived that this holder had not seen */
