@@ -57,6 +57,8 @@ export class Partition {
   readonly isInUse: boolean;
   /** Whether it probably has more entries, and is worth a poll at once. */
   isHot = false;
+  /** Whether its last round has left entries of others, and so has not shown that nothing is left. */
+  hasLeft = false;
   /** Monotonic time from which it is worth a poll, if it is not hot. */
   dueAt = -Infinity;
   /** The poll in which it was last served, counted over all partitions. */
@@ -223,6 +225,7 @@ export class Partition {
       this.#isEnd = false;
       this.#widened++;
     }
+    this.hasLeft = this.#round.hasLeft;
     this.#round = { hasFound: false, hasLeft: false };
   }
 

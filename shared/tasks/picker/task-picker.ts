@@ -245,7 +245,7 @@ export class TaskPicker {
     if (taken > 1) partition.readAgain();
     this.#add(found.slice(0, most), partition);
     this.#giveBack(found.slice(most), partition);
-    polled({ isEmpty: found.length === 0 && !partition.isHot, pages });
+    polled({ isEmpty: found.length === 0 && !partition.isHot && !partition.hasLeft, pages });
     return hints.length > 0;
   }
 
