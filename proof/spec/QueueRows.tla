@@ -1,10 +1,10 @@
 ----------------------------- MODULE QueueRows ------------------------------
 (***************************************************************************)
-(* Statements of keys, lines, batches and schedules as operators on rows,  *)
-(* like those of Rows. What stands in one transaction is one write of the  *)
-(* model: all of its guards hold, or nothing happens.                      *)
+(* Statements of keys, lines, batches, schedules and journals as operators *)
+(* on rows, like those of Rows. What stands in one transaction is one      *)
+(* write of the model: all of its guards hold, or nothing happens.         *)
 (***************************************************************************)
-EXTENDS Rows, FiniteSets
+EXTENDS Rows, FiniteSets, Sequences
 
 (* A key's row counts its tasks that run. *)
 
@@ -56,4 +56,25 @@ CanAdvanceSchedule(x, a) == x.n = a.on
 ScheduleAdvanced(x, a) == [x EXCEPT !.next = a.next, !.n = a.n]
 \* slot.take, task.enqueue, batch.create: the row is absent.
 IsAbsent(row) == row = "absent"
+
+(* The row of a durable task: t (the task), tail (the elements in the row, *)
+(* each of which is a sequence of entries), parts (one for each row of     *)
+(* older entries) and open (whether its callback waits). `a` has all (the  *)
+(* entries of the tail that its writer has folded), new (what it adds),    *)
+(* seen (how many elements it has folded) and np (how many parts).         *)
+
+\* task.checkpoint, task.spill, task.suspend: what is in the row has been seen.
+HasSeen(x, a) == Len(x.tail) = a.seen
+CanWriteJournal(x, a) == IsMyLater(x.t, a) /\ HasSeen(x, a)
+\* task.checkpoint: what its holder knows is one element.
+Checkpointed(x, a) == [x EXCEPT !.t = Progressed(@, a), !.tail = <<a.all \o a.new>>]
+\* task.spill, with journal.put in its transaction: it leaves the row. A part that has the number already is replaced.
+Spilled(x, a) ==
+  [x EXCEPT !.t = Progressed(@, a), !.tail = <<>>, !.parts = Append(SubSeq(@, 1, Lesser(a.np, Len(@))), a.all \o a.new)]
+\* task.suspend: likewise, and ready again at its time. The attempt is given back.
+Suspended(x, a) == [x EXCEPT !.t = Freed(@, a, 0), !.tail = IF a.all = <<>> THEN <<>> ELSE <<a.all>>]
+\* task.arrive: it waits, in the state that was read; if it was ready, not written since. One that runs keeps its nonce.
+CanArrive(x, a) == x.open /\ x.t.st = a.st /\ (a.st = "ready" => x.t.n = a.on)
+Arrived(x, a) == [x EXCEPT !.tail = Append(@, a.new), !.open = FALSE,
+                           !.t = IF a.st = "ready" THEN [@ EXCEPT !.n = a.n, !.due = 0] ELSE @]
 =============================================================================

@@ -18,7 +18,8 @@ export interface Model {
     | 'Key'
     | 'Line'
     | 'Batch'
-    | 'Schedule';
+    | 'Schedule'
+    | 'Journal';
   readonly constants: Readonly<Record<string, string>>;
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
@@ -52,6 +53,7 @@ const OF_LOCKS = { ...SHARED, Delay: '1', Faults: '1', MaxClaims: '2' };
 /** Processes, requests and faults of the models that build on `Requests.tla`; liveness models have one request in flight. */
 const OF_REQUESTS = { Workers: '{a, b}', Faults: '1', MaxNet: '2', Broken: '{}' };
 const OF_SEMAPHORES = { ...OF_REQUESTS, Limit: '1', TTL: '2', Delay: '1', Force: 'TRUE' };
+const OF_JOURNALS = { ...OF_REQUESTS, HasTimeout: 'TRUE', MaxParts: '1' };
 const OF_QUEUES = { ...OF_REQUESTS, Tasks: '2', MaxClaims: '1' };
 
 /** The operators of those models for the rows (`rows`) and the processes (`who`). */
@@ -92,6 +94,7 @@ const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
   Line: onRequests('Line'),
   Batch: onRequests('Batch'),
   Schedule: onRequests('Schedule', 'Dispatcher', 'DispatcherGaveUp'),
+  Journal: onRequests('Journal', 'Journal', 'JournalGaveUp'),
 };
 
 const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
@@ -110,6 +113,10 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Line: ['ORDER_One', 'ORDER_Turn', 'ORDER_Head', 'ORDER_Place', 'I5_NoOrphan', 'I14_One'],
   Batch: ['BATCH_Count', 'BATCH_Called', 'BATCH_Once', 'I5_NoOrphan', 'I14_One'],
   Schedule: ['I20_Once', 'SLOT_None', 'SLOT_Once', 'SLOT_Forward'],
+  Journal: [
+    ...['JOURNAL_Stays', 'JOURNAL_Told', 'JOURNAL_Mine', 'ONCE_Recorded'],
+    ...['ARRIVE_Wakes', 'ARRIVE_Seen', 'OPEN_Once', 'I5_NoOrphan'],
+  ],
 };
 
 /** A property of steps, where a module has one. */
@@ -339,6 +346,21 @@ export const MODELS: readonly Model[] = [
     constants: { ...OF_REQUESTS, Slots: '2', MaxNet: '1' },
     liveness: 'AllMade',
     without: [],
+  },
+  {
+    name: 'journal',
+    what: 'two workers and a callback that is answered or times out, while its task suspends, spills and dies, and requests are late or twice',
+    module: 'Journal',
+    constants: OF_JOURNALS,
+    without: [],
+  },
+  {
+    name: 'journal-live',
+    what: 'a task that waits for a callback without a timeout ends once it is answered, whatever one fault does',
+    module: 'Journal',
+    constants: { ...OF_JOURNALS, HasTimeout: 'FALSE' },
+    liveness: 'AnsweredEnds',
+    without: ['TimeIsUp'],
   },
 ];
 

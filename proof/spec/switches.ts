@@ -173,6 +173,25 @@ const ROWS: readonly Row[] = [
   ['ticksTwice', 'schedule', 'a tick that is delivered twice is dispatched by both'],
   ['makesTwice advanceBlind', 'schedule', 'a slot becomes a task a second time'],
   ['advancesFirst', 'schedule', 'a schedule is advanced before its slot is a task'],
+  // Journals.
+  ['writesBlind', 'journal', 'a write of a journal does not ask whether something has arrived'],
+  ['suspendsBlind', 'journal', 'nor does a suspension'],
+  ['anyHolder', 'journal', 'a journal is written by whoever had the task once'],
+  ['anySequence', 'journal', 'a late copy of a write undoes the ones after it'],
+  ['guessYes', 'journal', 'a refused write counts as recorded'],
+  ['guessNo', 'journal', 'a write that was refused by its own nonce is recorded again'],
+  [
+    'arriveRenames',
+    'journal',
+    'an answer changes the nonce of a task that runs: its holder does not know its write again',
+  ],
+  ['partsUnread', 'journal', 'a claim does not read what was spilled'],
+  ['arrivesTwice', 'journal', 'an answer does not ask whether the callback waits'],
+  ['staysOpen', 'journal', 'a timeout does not close its callback'],
+  ['timeoutUnwritten', 'journal', 'a timeout is what a clock says, and is not written'],
+  ['timesOutAnswered', 'journal', 'a timeout is recorded after its answer'],
+  ['arrivesAsleep', 'journal', 'an answer does not make a task due that is suspended'],
+  ['foldsNothing', 'journal-live', 'a holder repeats what was refused, and does not look at what has arrived'],
 ];
 
 export const SWITCHES: readonly Switch[] = ROWS.map(([broken, model, what, changes = {}]) => ({
