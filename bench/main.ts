@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   'cold-start': () => import('./cold-start.ts'),
   crowd: () => import('./crowd.ts'),
   dev: () => import('./dev.ts'),
+  durable: () => import('./durable.ts'),
   fanout: () => import('./fanout.ts'),
   feel: () => import('./feel.ts'),
   idle: () => import('./idle.ts'),

@@ -349,7 +349,7 @@ export class WokenFleet {
   }
 }
 
-/** Ids of the tasks whose rows this request has put, and not changed: enqueues put rows that were absent. */
+/** Ids of the tasks whose rows this request has put, and not changed, or for which something has arrived: both are put where none was. */
 function insertedBy({ kind, input }: Request): readonly string[] {
   const puts: readonly { readonly Item?: DynamoItem | undefined }[] =
     kind === 'put'
@@ -362,7 +362,7 @@ function insertedBy({ kind, input }: Request): readonly string[] {
         : [];
   return puts.flatMap(({ Item }) => {
     const [row, , id] = typeof Item?.pk === 'string' ? splitKey(Item.pk) : [];
-    return row === 'task' && id !== undefined ? [id] : [];
+    return (row === 'task' || row === 'arrival') && id !== undefined ? [id] : [];
   });
 }
 
