@@ -114,8 +114,9 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Batch: ['BATCH_Count', 'BATCH_Called', 'BATCH_Once', 'I5_NoOrphan', 'I14_One'],
   Schedule: ['I20_Once', 'SLOT_None', 'SLOT_Once', 'SLOT_Forward'],
   Journal: [
-    ...['JOURNAL_Stays', 'JOURNAL_Told', 'JOURNAL_Mine', 'ONCE_Recorded'],
-    ...['ARRIVE_Wakes', 'ARRIVE_Seen', 'OPEN_Once', 'I5_NoOrphan'],
+    // In this order: what comes after an answer is named as that, and only then as a second end.
+    ...['JOURNAL_Stays', 'JOURNAL_Told', 'JOURNAL_Mine', 'OPEN_Once', 'ONCE_Recorded'],
+    ...['ARRIVE_Wakes', 'ARRIVE_Seen', 'I5_NoOrphan'],
   ],
 };
 
