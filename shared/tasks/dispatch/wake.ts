@@ -151,10 +151,11 @@ export class Waker {
   }
 
   #hear(ids: readonly string[], now: number): void {
-    const known = new Set(this.#heard.map(({ id }) => id));
+    // A durable task is heard again for each answer: what was heard of it before the lag of the index is another matter.
+    const known = new Set(this.#heard.flatMap(({ id, at }) => (now - at < INDEX_LAG_MS ? [id] : [])));
     const added = ids.filter((id) => !known.has(id));
     this.#inserted += added.length;
-    const kept = this.#heard.filter(({ at }) => now - at < KEPT_MS);
+    const kept = this.#heard.filter(({ id, at }) => now - at < KEPT_MS && !added.includes(id));
     this.#heard = [...kept, ...added.map((id) => ({ id, at: now, isNoted: false }))].slice(-MAX_ANNOUNCED_IDS);
   }
 

@@ -70,6 +70,16 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
+  test('hears a task again that it heard of long ago, before the index shows that it is due', async () => {
+    const q = openWakerQueue();
+    q.lagBehind();
+    const ids = await q.enqueue(1, 10_000);
+    expect(await q.waker.wake(ids)).toMatchObject({ reason: 'nothingDue' });
+    await q.clock.advance(10_001);
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
+  });
+
   test("names no tasks if others wait, which come first in the index's order", async () => {
     const q = openWakerQueue();
     await q.enqueue(3);
