@@ -49,14 +49,15 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     ]);
   });
 
-  test('announces the names of its tasks, so that enqueue can warn of an unknown name', async () => {
+  test('announces the names of its tasks, so that enqueue can refuse an unknown name', async () => {
     await run('work', '--entry', ENTRY, '--queue', 'announced', '--until-drained');
 
     const end = await run('enqueue', 'fin', '1', '--queue', 'announced', '--id', 'a');
     const known = await run('enqueue', 'fine', '1', '--queue', 'announced', '--id', 'b');
 
-    const note = 'no worker of queue announced has announced a task named fin; did you mean fine?';
-    expect(end).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note}\n` });
+    const refusal =
+      'error: no worker of queue announced has announced a task named fin; pass --force if a worker that defines it comes later; did you mean fine?';
+    expect(end).toMatchObject({ exitCode: 2, out: '', err: `${refusal}\n` });
     expect(known).toMatchObject({ exitCode: 0, err: '' });
   });
 
