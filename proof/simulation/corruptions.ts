@@ -310,7 +310,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   CREEP: {
     'index queries in a loop': changed(isRead, (event) =>
-      copies(500, (index) => ({ ...event, at: event.at + index, process: 'looping', isPoll: true as const })),
+      copies(600, (index) => ({ ...event, at: event.at + index, process: 'looping', isPoll: true as const })),
     ),
   },
   CROWD: {

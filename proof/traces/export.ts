@@ -104,6 +104,8 @@ function isEnd({ event }: Placed): boolean {
 function whyNot(own: readonly Placed[]): string | undefined {
   const rows = own.flatMap(({ event }) => (event.kind === 'applied' ? [event] : []));
   if (rows.length === 0) return 'never written';
+  // The model of a journal is one of its own: `proof/spec/Journal.tla`.
+  if (rows.some(({ after }) => after?.journal !== undefined)) return 'durable';
   return rows.some(({ row, after }) => after !== undefined && !isWhole(row, after)) ? 'damaged on purpose' : undefined;
 }
 
