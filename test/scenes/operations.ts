@@ -36,14 +36,18 @@ const enqueuesHere =
     const { created } = await here.leasehold.tasks.enqueue('work', input, { id, ...options });
     return created;
   };
-const ROW = { TableName: 'leasehold', Key: { pk: 'user#1', sk: 'user' } };
-function withWrite(): OwnWrites {
-  return { writes: [{ Put: { TableName: ROW.TableName, Item: { ...ROW.Key, bytes: 12_345 } } }] };
-}
+const ROW = { pk: 'user#1', sk: 'user' };
+const enqueuesWithWrite =
+  (options: EnqueueOptions = {}) =>
+  (party: Party) => {
+    const TableName = party.here.ports.tasks.table;
+    return enqueuesHere({ ...options, writes: [{ Put: { TableName, Item: { ...ROW, bytes: 12_345 } } }] })(party);
+  };
 /** Its first attempt does not arrive, and its condition is false. */
-async function refusedAt({ driver, leasehold }: Process): Promise<unknown> {
+async function refusedAt({ driver, leasehold, ports }: Process): Promise<unknown> {
   driver.accidents.push('dropRequest');
-  const writes = [{ Delete: { ...ROW, ConditionExpression: 'attribute_exists(pk)' } }];
+  const TableName = ports.tasks.table;
+  const writes = [{ Delete: { TableName, Key: ROW, ConditionExpression: 'attribute_exists(pk)' } }];
   return leasehold.tasks.enqueue('work', INPUT, { id: 't', writes }).catch((error: unknown) => {
     if (!(error instanceof CommitRefusedError)) throw error;
     return error.name;
@@ -75,10 +79,10 @@ export const ADDING: readonly Scene[] = [
     act: async ({ here }) => (await here.leasehold.tasks.enqueueAll([spawn('work', 1, { id: 't' })])).length,
     rivals: again,
   }),
-  scene('task.enqueue', 'enqueue with a write of its own', { act: enqueuesHere(withWrite()), rivals: again }),
+  scene('task.enqueue', 'enqueue with a write of its own', { act: enqueuesWithWrite(), rivals: again }),
   scene('task.enqueue', 'enqueue in a line with a write of its own', {
     before: enqueue('head', IN_LINE),
-    act: enqueuesHere({ ...IN_LINE, ...withWrite() }),
+    act: enqueuesWithWrite(IN_LINE),
     rivals: { 'the head ends': all(claim('head'), end('complete', 'head')), 'one joins': enqueue('u', IN_LINE) },
   }),
   scene('task.barNew', 'bar a copy of an enqueue whose write was refused', {
