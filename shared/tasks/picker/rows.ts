@@ -131,9 +131,7 @@ export class Rows {
       ...free.map((task): Found => ({ kind: 'ready', task })),
       ...abandoned.filter((one) => !isFirst(one)),
     ].filter(({ task }) => this.checkOut(task));
-    // What waits for its turn is skipped with its line, which may move at any time.
-    const inLine = new Set(due.filter((task) => !this.lines.hasTurn(task.links?.line)).map(({ id }) => id));
-    for (const hint of hints) if (!this.#inHand.has(hint.id) && !inLine.has(hint.id)) this.skip(hint, FRESH_MS);
+    for (const hint of hints) if (!this.#inHand.has(hint.id)) this.skip(hint, FRESH_MS);
     const more = behind.length === 0 ? [] : (await this.choose(behind)).found;
     return { found: [...found, ...more], later, taken: hints.length - due.length - later.length - abandoned.length };
   }
