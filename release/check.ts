@@ -24,7 +24,7 @@ const MOST_PACKAGES = 20;
 const LEASEHOLD = 'node_modules/leasehold';
 /** Most of both: what a user downloads, and what a function that only enqueues loads beside AWS's client. */
 const MOST_PACKED_BYTES = 0.9 * 2 ** 20;
-const MOST_ENQUEUER_BYTES = 310 * 1_024;
+const MOST_ENQUEUER_BYTES = 320 * 1_024;
 /** The last version before `OLDEST_CDK`. */
 const TOO_OLD_CDK = 'aws-cdk-lib@2.223.0';
 const DURABLE_SDK = '@aws/durable-execution-sdk-js';
