@@ -64,6 +64,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     HELD_RECHECK_MS: [50, 2_000],
     IDLE_AFTER_MS: [500, 60_000],
     LONGEST_BACKOFF_MS: [100, 30_000],
+    BARREN_PAGES: FEW(4),
     CLAIMS_PER_LOSS: FEW(8),
     AFTER_FIRST_FIND: FEW(4),
     PLAIN_PER_GROUP: FEW(2),

@@ -16,7 +16,7 @@ import { laneName } from '../task/lane.ts';
 import type { GroupEntry, GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { PRIORITIES } from '../task/task.ts';
 import type { Share } from './share.ts';
-import { FRESH_MS, LONGEST_BACKOFF_MS, PAGE_ENTRIES } from './tuning.ts';
+import { BARREN_PAGES, FRESH_MS, LONGEST_BACKOFF_MS, PAGE_ENTRIES } from './tuning.ts';
 
 export interface PartitionOptions {
   readonly place: ReadyPartition;
@@ -83,7 +83,9 @@ export class Partition {
   #readUpTo = 0;
   /** How often the worker's share of this partition was doubled, because nothing else was left. */
   #widened = 0;
-  /** Tenants and keys of which the last visit has left entries of others, and found none of the share. The next one tries one of them. */
+  /** Pages in a row that had only entries of others. */
+  #barren = 0;
+  /** Tenants and keys of which the last visit has left entries, and drawn none. The next one tries one of them. */
   readonly #passedBy = new Set<string>();
   /** Whether this round has found an entry of the share, and whether it has left one of others. */
   #round = { hasFound: false, hasLeft: false };
@@ -110,7 +112,10 @@ export class Partition {
       pages = this.lane.isOfGroups ? await this.#walkOn(query) : await this.#readOn(query, isOldestDue);
       this.#aheadUntil = now + LONGEST_BACKOFF_MS;
     }
-    const hints = this.#options.share.take(this.#ahead, query.wanted);
+    // The tasks of crashed workers are at the front of the oldest entries.
+    const hints = isOldestDue
+      ? this.#ahead.slice(0, query.wanted)
+      : this.#options.share.take(this.#ahead, query.wanted);
     const taken = new Set(hints);
     this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
     return { hints, pages };
@@ -162,32 +167,52 @@ export class Partition {
     const { hints, next } = await tasks.page(this.#options.place, { now, limit: PAGE_ENTRIES, after, onDamaged });
     if (after === undefined) this.#oldestReadAt = this.#now;
     const worth = hints.filter(isWorthReading);
+    const stayed = isOldestDue ? this.#stayed(hints, worth) : undefined;
     if (isAside) {
-      const stayed = worth.filter(({ id }) => this.#isMine(id) || this.#oldest.has(id));
-      // Of the tasks of others that have stayed, each worker tries a few. A worker that has crashed holds any of them.
-      this.#ofOthers = new Set(stayed.flatMap(({ id }) => (this.#isMine(id) || this.#isDrawn ? [] : [id])));
-      this.#oldest = new Set(hints.map(({ id }) => id));
-      this.#ahead = [...stayed, ...this.#ahead.filter((one) => !stayed.some(({ id }) => id === one.id))];
+      const first = new Set(stayed?.map(({ id }) => id));
+      this.#ahead = [...(stayed ?? []), ...this.#ahead.filter(({ id }) => !first.has(id))];
       return 1;
     }
     this.#pageAfter = after;
     this.#after = next;
     this.#isEnd = next === undefined;
-    const mine = worth.filter(({ id }) => this.#isMine(id));
-    // The shard's own workers begin with the oldest entries.
-    this.#ahead = this.isOwn && this.#widened === 0 ? mine : shuffled(runtime.random, mine);
+    this.#ahead = stayed ?? this.#shared(worth);
     if (this.#isEnd) this.#endRound();
     return 1;
   }
 
+  /** Of the oldest entries, those of the share, and those of others that have stayed: a worker that has crashed holds any of them. */
+  #stayed(hints: readonly Hint[], worth: readonly Hint[]): readonly Hint[] {
+    const stayed = worth.filter(({ id }) => this.#isMine(id) || this.#oldest.has(id));
+    // Each worker tries a few of those of others, and of the rest only what is abandoned.
+    this.#ofOthers = new Set(stayed.flatMap(({ id }) => (this.#isMine(id) || this.#isDrawn ? [] : [id])));
+    this.#oldest = new Set(hints.map(({ id }) => id));
+    return stayed;
+  }
+
+  /** The entries of the share. After a few pages without any, the share is doubled. */
+  #shared(worth: readonly Hint[]): readonly Hint[] {
+    let mine = worth.filter(({ id }) => this.#isMine(id));
+    this.#barren = mine.length > 0 || worth.length === 0 ? 0 : this.#barren + 1;
+    if (this.#barren >= BARREN_PAGES) {
+      this.#barren = 0;
+      this.#widened++;
+      mine = worth.filter(({ id }) => this.#isMine(id));
+    }
+    // The shard's own workers begin with the oldest entries.
+    return this.isOwn && this.#widened === 0 ? mine : shuffled(this.#ports.runtime.random, mine);
+  }
+
+  /** A walk begins again with the oldest tasks of a group, and would walk over those of others each time, so entries are drawn instead. */
   async #walkOn({ wanted, isWorthReading, visit, admit }: PollQuery): Promise<number> {
     const { runtime, onDamaged } = this.#ports;
     const [tried, passed] = [new Set<string>(), new Set<string>()];
     const isTried = (hint: GroupHint): boolean => {
       if (!isWorthReading(hint)) return false;
       const group = hint.tenant ?? `key ${hint.limit?.key}`;
-      const isIn = this.#isMine(hint.id) || this.#passedBy.delete(group);
+      const isIn = this.#options.share.isDrawn(this.#widened) || this.#passedBy.delete(group);
       (isIn ? tried : passed).add(group);
+      if (!isIn) this.#round.hasLeft = true;
       return isIn;
     };
     const { hints, isFullyRead, pages } = await this.#walk.next({
@@ -209,7 +234,7 @@ export class Partition {
   }
 
   get #isDrawn(): boolean {
-    return this.#options.share.isDrawn(this.#widened);
+    return this.#options.share.isDrawn(this.#widened, 2);
   }
 
   #isMine(id: string): boolean {

@@ -40,9 +40,9 @@ export class Share {
     return of === 1 || isInSlice(id, { nth: this.#slice.nth % of, of });
   }
 
-  /** Draws an entry of anybody's with twice the chance that it is in the share. */
-  isDrawn(widened: number): boolean {
-    return this.#random.next() * this.#of(widened) <= 2;
+  /** Draws an entry of anybody's with the chance that it is in the share, or that many times the chance. */
+  isDrawn(widened: number, times = 1): boolean {
+    return this.#random.next() * this.#of(widened) <= times;
   }
 
   /** Notes the fate of a claim. */

@@ -20,6 +20,8 @@ export const HELD_RECHECK_MS = 2_000;
 export const IDLE_AFTER_MS = 60_000;
 /** The longest time for which a full key or a waiting line is left alone, and for which a page is kept. Set by `bench stuck`. */
 export const LONGEST_BACKOFF_MS = IDLE_AFTER_MS / 2;
+/** After so many pages in a row of which none is in its share, a worker tries twice as large a part. Set by the simulator, CREEP. */
+export const BARREN_PAGES = 4;
 /** A worker that loses more than one of so many claims to others tries a smaller part first. Set by `feel --scenes many`, and CROWD. */
 export const CLAIMS_PER_LOSS = 8;
 
