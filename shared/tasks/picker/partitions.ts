@@ -102,12 +102,11 @@ export class Partitions {
     return this.#all.filter(({ isHot }) => isHot).toSorted(better)[0];
   }
 
-  /** The partition that was due first, of a priority or a higher one. @param isAbove only of a higher one */
-  due(priority: Priority = 'low', isAbove = false): Partition | undefined {
-    const now = this.#now;
+  /** The partition that was due first, of a priority or a higher one. @param isAbove only of a higher one @param by when it was due */
+  due(priority: Priority = 'low', isAbove = false, by = this.#now): Partition | undefined {
     const most = PRIORITIES.indexOf(priority) - Number(isAbove);
     return this.#all
-      .filter(({ isHot, dueAt, rank }) => !isHot && dueAt <= now && rank <= most)
+      .filter(({ isHot, dueAt, rank }) => !isHot && dueAt <= by && rank <= most)
       .toSorted((one, other) => one.dueAt - other.dueAt)[0];
   }
 

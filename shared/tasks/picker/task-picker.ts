@@ -170,8 +170,10 @@ export class TaskPicker {
     const isOver = outcome !== 'settled';
     if (!isOver && !this.#settings.exitsWhenEmpty) this.expectTasks([id]);
     const { fresh, unread } = concurrency === undefined ? { unread: [] } : keys.ended(concurrency);
-    const behind = line === undefined || !isOver ? [] : lines.behind(line);
-    if (line !== undefined && isOver) await lines.read([{ ...line, ticket: line.ticket + 1 }], true);
+    const left = isOver ? line : undefined;
+    // Also if the next one is not known: it may be met within a moment.
+    if (left !== undefined) await lines.read([{ ...left, ticket: left.ticket + 1 }], true);
+    const behind = left === undefined ? [] : lines.behind(left);
     const isKnown = fresh !== undefined && this.#rows.checkOut(fresh);
     const read = async () => (await this.#rows.choose([...unread, ...behind])).found;
     const found: readonly Found[] = isKnown ? [{ kind: 'ready', task: fresh }] : await read();
@@ -210,9 +212,9 @@ export class TaskPicker {
     if (this.#asideAt + FRESH_MS < this.#now) {
       this.#asideAt = this.#now;
       const priority = this.#buffer[0]?.found.task.priority;
-      // One of them, and all of a higher priority.
-      for (let due = this.#partitions.due(priority); due !== undefined; due = this.#partitions.due(priority, true))
-        await this.#poll(due);
+      // One of them, and all of a higher priority that are due by now: a slow store must not make the first due again before the last.
+      const due = (isAbove: boolean) => this.#partitions.due(priority, isAbove, this.#asideAt);
+      for (let one = due(false); one !== undefined; one = due(true)) await this.#poll(one);
       this.#add((await this.#rows.choose(await this.#rows.keys.retry(this.#waiting))).found);
     }
     // Polls whose rows others have taken are followed by larger ones.

@@ -54,6 +54,23 @@ describe('the look for tasks', () => {
     expect(done).toBe(120);
   });
 
+  // Its polls of higher priorities take longer than until the first of them is due again.
+  test('reaches tasks of low priority in a store that responds slowly', async () => {
+    let sent = 0;
+    const isLost = (): boolean => {
+      if (++sent > 5_000) throw new Error('polls without end');
+      return false;
+    };
+    const { done } = await drain(
+      simulatedWorld({ requestMs: 700, isLost }),
+      { ...settings, pollMs: 500 },
+      { noop },
+      (client) => enqueueMix(client, 60, { ...PLAIN, hasPriorities: true, tenants: 3 }, 32),
+    );
+
+    expect(done).toBe(60);
+  });
+
   test('reads no tenants in a queue without any, except once before exit', async () => {
     const { cost } = await drain(simulatedWorld(), settings, { noop }, (client) => enqueueMix(client, 500, PLAIN, 32));
 
