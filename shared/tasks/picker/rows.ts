@@ -119,6 +119,7 @@ export class Rows {
     for (const task of waiting) this.#standsIn(task);
     const over = rows.filter((row): row is CancelledTask => row.state === 'cancelled' && row.isInLine);
     await this.lines.read([...due, ...over].flatMap(({ links }) => links?.line ?? []));
+    for (const task of due) this.lines.wait(task);
     const behind = await this.lines.pass(over);
     const ready = due.filter((task) => !isOnlyAbandoned(task) && this.lines.hasTurn(task.links?.line));
     const free = ready.filter(({ links }) => this.keys.hasRoom(links?.concurrency));

@@ -263,8 +263,8 @@ interface KnownLine {
   first: number;
   readonly changedAt: number;
   readAt: number;
-  /** By ticket, as of the last visit. */
-  members: ReadonlyMap<number, TaskKey>;
+  /** By ticket, as of the last visit, and those that were read since. */
+  readonly members: Map<number, TaskKey>;
 }
 
 export class Lines {
@@ -309,6 +309,13 @@ export class Lines {
     for (const key of keys) this.#know(key, turns.get(key) ?? 0);
   }
 
+  /** Notes a task whose turn has not come, so that it is read when the one before it has ended here. */
+  wait({ queue, id, links }: ReadyTask): void {
+    const place = links?.line;
+    if (place !== undefined && !this.hasTurn(place))
+      this.#lines.get(place.key)?.members.set(place.ticket, { queue, id });
+  }
+
   /** Passes the turns of cancelled tasks that have come. Best effort. @returns the tasks behind them, as far as they are known */
   async pass(cancelled: readonly CancelledTask[]): Promise<readonly TaskKey[]> {
     const { tasks, runtime } = this.#ports;
@@ -350,7 +357,7 @@ export class Lines {
       turn: 0,
       first: 0,
       changedAt: this.#now,
-      members: new Map<number, never>(),
+      members: new Map<number, TaskKey>(),
     };
     const changedAt = turn > known.turn ? this.#now : known.changedAt;
     this.#lines.set(key, { ...known, changedAt, turn: Math.max(turn, known.turn), readAt: this.#now });
