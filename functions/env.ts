@@ -4,7 +4,7 @@
  * a value that cannot be used ends the start-up with its name and value.
  */
 import { ConfigurationError, shown } from '../shared/core/errors.ts';
-import { validName } from '../shared/core/validate/name.ts';
+import { givenName, validName } from '../shared/core/validate/name.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 import type { SessionTiming } from '../shared/core/lease/timing.ts';
@@ -54,6 +54,8 @@ export const ENV = {
   continuation: 'LEASEHOLD_CONTINUATION',
   /** Whether a worker logs each attempt that ends. */
   logEnds: 'LEASEHOLD_LOG_ENDS',
+  /** Version of the task code, shown to operators. */
+  codeVersion: 'LEASEHOLD_CODE_VERSION',
   /** How attempt spans relate to the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
   /** Names of tasks with their own time metrics: a list, as JSON. */
@@ -131,6 +133,7 @@ export interface WorkEnv extends QueueEnv {
   readonly continuation: boolean;
   /** Whether each attempt that ends is a line of the log. */
   readonly logEnds: boolean;
+  readonly codeVersion: string | undefined;
   readonly attemptSpans: AttemptSpans;
   /** Longest task time that is measured, because plans do not use longer times. */
   readonly startWithinMs: number;
@@ -207,6 +210,7 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     lingerMs: numberOf(env, 'lingerMs'),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
     logEnds: wholeNumber(env, ENV.logEnds, { min: 0, max: 1, default: 0 }) === 1,
+    codeVersion: givenName(ENV.codeVersion, env[ENV.codeVersion]),
     attemptSpans: validAttemptSpans(env[ENV.attemptSpans], ENV.attemptSpans),
     startWithinMs: numberOf(env, 'startWithinMs'),
     timedNames: parseTimedNames(env[ENV.timedNames]),

@@ -124,6 +124,7 @@ export function createWorkHandler(
         invocationSession({
           name: workerName(env.queue),
           timing: env.timing,
+          codeVersion: env.codeVersion,
           portsOf: (context) => ({
             ...invocationOf(context).stores,
             events: sessionLog(telemetry.logger, invocationOf(context)),

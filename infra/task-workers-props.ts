@@ -10,6 +10,7 @@ import { DEFAULT_ATTEMPT_SPANS, DEFAULT_QUEUE, DEFAULT_WORKER_LOCK_DELAY_MS, NUM
 import { ConfigurationError } from '../shared/core/errors.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { DEFAULT_TTL_MS } from '../shared/core/lease/timing.ts';
+import { givenName } from '../shared/core/validate/name.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -117,6 +118,8 @@ export interface TaskWorkersProps {
   readonly attemptSpans?: AttemptSpans;
   /** Whether the workers log a line for each attempt that ends. Default: false, only for failures and takeovers. */
   readonly logEnds?: boolean;
+  /** Version of the task code, such as a commit: `leasehold tasks show` names it beside each attempt. Default: none. */
+  readonly codeVersion?: string;
   /** Task names with their own metrics for wait, run and end to end. Each costs three metrics. Default: none. */
   readonly timedNames?: readonly string[];
   /** Alarm thresholds, or `false` for no alarms. Default: see `AlarmThresholds`. */
@@ -160,6 +163,7 @@ export const PROPS = [
   'tracing',
   'attemptSpans',
   'logEnds',
+  'codeVersion',
   'timedNames',
   'alarms',
   'alarmTopic',
@@ -235,6 +239,7 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
     continuation: props.continuation ?? props.scheduleEnabled ?? true,
     attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
     logEnds: props.logEnds ?? false,
+    codeVersion: givenName('codeVersion', props.codeVersion),
     timedNames: props.timedNames ?? [],
     tracing: props.tracing,
     environment: props.environment ?? {},

@@ -38,6 +38,7 @@ export interface WorkerSettings {
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
   readonly logEnds: boolean;
+  readonly codeVersion: string | undefined;
   readonly timedNames: readonly string[];
   /** X-Ray's mode in all functions; absent: active. */
   readonly tracing: Tracing | undefined;

@@ -127,7 +127,8 @@ function projectOf(tasks: string): string {
 /** Returns the variables that the handler's `parseWorkEnv` reads. */
 export function workerEnvironment(settings: WorkerSettings, tableName: string): Record<string, string> {
   const { queue, shards, maxWorkers, concurrency, sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs } = settings;
-  const { deadlineMarginMs, lingerMs, continuation, logEnds, attemptSpans, startWithinMs, timedNames } = settings;
+  const { deadlineMarginMs, lingerMs, continuation, logEnds, codeVersion, attemptSpans } = settings;
+  const { startWithinMs, timedNames } = settings;
   return {
     ...variablesOf({
       table: tableName,
@@ -141,6 +142,7 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     }),
     ...variablesOf({ maxClockSkewMs, deadlineMarginMs, ...withoutDefaults({ lingerMs }) }),
     ...variablesOf({ continuation: Number(continuation), attemptSpans, ...withoutDefaults({ startWithinMs }) }),
+    ...(codeVersion === undefined ? {} : variablesOf({ codeVersion })),
     ...(logEnds ? variablesOf({ logEnds: 1 }) : {}),
     ...(timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(timedNames) }),
   };

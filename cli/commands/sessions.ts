@@ -128,6 +128,7 @@ function sessionText(session: SessionRecord, now: number, maxClockSkewMs: number
     ['id', session.id],
     ['name', printable(session.name)],
     ['node', printable(session.node)],
+    ['code', session.codeVersion && printable(session.codeVersion)],
     ['state', stateOf(session, now, maxClockSkewMs)],
     ['created', momentAndAge(session.createdAt, now)],
     ['heartbeat', heartbeatText(session, now)],

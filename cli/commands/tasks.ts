@@ -1,5 +1,6 @@
 /** `leasehold tasks`: lists tasks; `task-acts.ts` acts on them, and `task-run.ts` runs one here. */
 import { Command, Option } from 'commander';
+import type { SessionRecord } from '../../shared/session/session-record.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
 import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
@@ -147,14 +148,30 @@ async function showTask(
   const now = runtime.clock.now();
   const { journal, ...known } = task;
   const history = journal && (await durableHistory(store, task));
-  const holder = task.state === 'running' ? await holderOf(connection, task.session, now) : undefined;
+  const sessions = await sessionsOf(connection, task);
+  const holder = task.state === 'running' ? holderOf(connection, task.session, sessions, now) : undefined;
+  const codes = new Map([...sessions].flatMap(([at, { codeVersion }]) => (codeVersion ? [[at, codeVersion]] : [])));
   const answer = journal === undefined ? known : { ...known, waitsFor: [...journal.open], history };
-  const text = () => [taskText(task, { failure, holder }, now), history && durableText(history, now)];
-  output.answer({ ...answer, failure }, () => text().filter(Boolean).join('\n\n'));
+  const text = () => [taskText(task, { failure, holder, codes }, now), history && durableText(history, now)];
+  output.answer({ ...answer, failure, codeVersions: Object.fromEntries(codes) }, () =>
+    text().filter(Boolean).join('\n\n'),
+  );
 }
 
-async function holderOf({ sessions, maxClockSkewMs }: CliConnection, id: string, now: number): Promise<string> {
-  return holderText(id, await sessions.get(id), { now, maxClockSkewMs });
+/** The sessions of the task's attempts, as far as they are kept. */
+function sessionsOf({ sessions }: CliConnection, { session, past }: TaskRecord): Promise<Sessions> {
+  const ids = new Set([session, ...past.map((attempt) => attempt.session)]);
+  // A damaged row is as good as none: `sessions show` names the damage.
+  return sessions.getMany(
+    [...ids].filter((id) => id !== undefined),
+    () => undefined,
+  );
+}
+
+type Sessions = ReadonlyMap<string, SessionRecord>;
+
+function holderOf({ maxClockSkewMs }: CliConnection, id: string, sessions: Sessions, now: number): string {
+  return holderText(id, sessions.get(id), { now, maxClockSkewMs });
 }
 
 /** Includes the time, if there is one. */
@@ -163,12 +180,15 @@ function dueFact(task: TaskRecord, now: number): string | undefined {
   return stateText(task, now) === stateOf(task, now) ? momentAndAge(task.readyAt, now) : dueText(task, now);
 }
 
-/** @param holder the session that runs it, in words */
-function taskText(
-  task: TaskRecord,
-  { failure, holder }: { readonly failure: FailureRecord | undefined; readonly holder: string | undefined },
-  now: number,
-): string {
+interface Shown {
+  readonly failure: FailureRecord | undefined;
+  /** The session that runs it, in words. */
+  readonly holder: string | undefined;
+  /** Versions of the code that ran its attempts, by session. */
+  readonly codes: ReadonlyMap<string, string>;
+}
+
+function taskText(task: TaskRecord, { failure, holder, codes }: Shown, now: number): string {
   const { lastError, cancellation, claimedAt, past } = task;
   const facts = factsOf([
     ['id', printable(task.id)],
@@ -193,6 +213,7 @@ function taskText(
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
     ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
     ['session', holder ?? task.session],
+    ['code', codeText(codes.get(task.session ?? ''))],
     ['followed by', followerText(task, now)],
     ['finished', 'finishedAt' in task ? momentAndAge(task.finishedAt, now) : undefined],
     ['cancelled', cancellation && printable(`${momentAndAge(cancellation.at, now)}: ${cancellation.reason}`)],
@@ -208,9 +229,11 @@ function taskText(
     ],
     ['spawned', spawnedText(task)],
   ]);
-  const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, now)];
+  const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, codes, now)];
   return parts.filter((part) => part !== undefined).join('\n\n');
 }
+
+const codeText = (version: string | undefined): string | undefined => version && printable(version);
 
 function spawnedText(task: TaskRecord): string | undefined {
   if (task.state !== 'done' || task.spawned === undefined) return undefined;
@@ -248,13 +271,14 @@ function failureText({ stack, leaseCounter }: FailureRecord): string {
   return [`stack of the attempt with token ${leaseCounter}`, ...lines].join('\n');
 }
 
-function historyText(past: readonly PastAttempt[], now: number): string {
+function historyText(past: readonly PastAttempt[], codes: Shown['codes'], now: number): string {
   return tableText(past, {
     'earlier attempt': ({ how }) => how,
     ended: ({ endedAt }) => relative(endedAt, now),
     took: ({ claimedAt, endedAt }) => (claimedAt === undefined ? '' : span(endedAt - claimedAt)),
     token: ({ leaseCounter }) => String(leaseCounter),
     session: ({ session }) => session,
+    ...(codes.size > 0 && { code: ({ session }: PastAttempt) => codeText(codes.get(session)) ?? '' }),
     error: ({ error }) => (error === undefined ? '' : shortened(error, 60)),
   });
 }

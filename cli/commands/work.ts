@@ -11,7 +11,7 @@ import { engineWakes } from '../../shared/client/engine-wakes.ts';
 import { TasksAtWork } from '../../shared/client/tasks-at-work.ts';
 import { enqueuedIn } from '../../shared/client/process-enqueues.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
-import { spanOption, wholeNumber } from '../arguments.ts';
+import { name, spanOption, wholeNumber } from '../arguments.ts';
 import { attemptLines } from '../attempts/attempt-lines.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -26,6 +26,7 @@ interface Options extends QueueOptions {
   readonly concurrency: number;
   readonly sessionTtl: number;
   readonly untilDrained?: boolean;
+  readonly codeVersion?: string;
   readonly attemptSpans: AttemptSpans;
 }
 
@@ -51,6 +52,11 @@ export function workCommand(bind: Bind): Command {
       ),
     )
     .addOption(
+      new Option('--code-version <text>', 'version of your code, such as a commit: `tasks show` names it')
+        .env(ENV.codeVersion)
+        .argParser(name),
+    )
+    .addOption(
       new Option('--attempt-spans <how>', 'how OpenTelemetry spans of attempts hang on the trace of their task')
         .choices(ATTEMPT_SPANS)
         .env(ENV.attemptSpans)
@@ -68,7 +74,7 @@ Examples:
 }
 
 async function work(context: Context, options: Options): Promise<ExitCode> {
-  const { queue, shards, concurrency, sessionTtl: sessionTtlMs, untilDrained = false } = options;
+  const { queue, shards, concurrency, sessionTtl: sessionTtlMs, untilDrained = false, codeVersion } = options;
   const lines = attemptLines(context.output, context.runtime.clock);
   const work = await loadTaskModule(options.entry, { events: lines.events });
   lines.know(work.registry);
@@ -90,7 +96,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       { ...work, events: atWork.events(work.events) },
       connection,
       { log: lines.log, spans, onEnqueued },
-      { queue, shards, concurrency, sessionTtlMs, untilDrained },
+      { queue, shards, concurrency, sessionTtlMs, untilDrained, codeVersion },
       handBack.signal,
     );
   });

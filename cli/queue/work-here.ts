@@ -17,6 +17,7 @@ export interface WorkHereOptions {
   readonly concurrency: number;
   readonly sessionTtlMs: number;
   readonly untilDrained: boolean;
+  readonly codeVersion?: string | undefined;
 }
 
 interface WorkHerePorts {

@@ -15,6 +15,7 @@ import type { Context } from './lambda-context.ts';
 interface InvocationSessionOptions {
   readonly name: string;
   readonly timing: SessionTiming;
+  readonly codeVersion?: string | undefined;
   readonly portsOf: (context: Context) => {
     readonly sessions: SessionStore;
     readonly runtime: Runtime;
@@ -38,6 +39,7 @@ export function invocationSession(options: InvocationSessionOptions): Middleware
       const settings = {
         timing: options.timing,
         name: options.name,
+        codeVersion: options.codeVersion,
         // Absent if logs do not go to CloudWatch.
         node: context.logStreamName || context.awsRequestId,
         behaviour: 'release',

@@ -51,6 +51,7 @@ const OPTIONS = {
     behavior: session('behaviour'),
     name: session('name'),
     node: session('node'),
+    codeVersion: 'a text for people, as node is',
     events: 'no statement depends on them',
   } satisfies Options<keyof SessionSettings>,
   lock: {

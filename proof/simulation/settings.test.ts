@@ -69,6 +69,7 @@ const FUNCTIONS = {
   attemptSpans: 'spans write no row',
   timedNames: 'metrics write no row',
   logEnds: 'a log writes no row',
+  codeVersion: 'a text for people',
 } as const satisfies Settings<keyof typeof ENV>;
 
 /** Only the lasting world `fanout` starts workers for bursts. */

@@ -26,7 +26,7 @@ import type { AttemptSpans } from '../tasks/tracing/task-spans.ts';
 import { TaskSpans, validAttemptSpans } from '../tasks/tracing/task-spans.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
-import { validName } from '../core/validate/name.ts';
+import { givenName, validName } from '../core/validate/name.ts';
 import { validOptions } from '../core/validate/options.ts';
 import { validWholeNumber } from '../core/validate/whole-number.ts';
 
@@ -48,6 +48,8 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly log?: TaskLog | undefined;
   /** Whether the log has a line for each attempt that ends, with how it ended. Default: false, only for failures and takeovers. */
   readonly logEnds?: boolean | undefined;
+  /** Version of your code, such as a commit: `leasehold tasks show` names it beside each attempt. */
+  readonly codeVersion?: string | undefined;
   /** How OpenTelemetry spans of attempts relate to the trace of their task: `parent` (default) or `link`. */
   readonly attemptSpans?: AttemptSpans | undefined;
 }
@@ -76,6 +78,7 @@ const OPTIONS = [
   'events',
   'log',
   'logEnds',
+  'codeVersion',
   'attemptSpans',
 ] as const;
 
@@ -113,6 +116,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     shards,
     untilDrained,
     logEnds,
+    codeVersion: givenName('codeVersion', given.codeVersion),
     concurrency: validWholeNumber('concurrency', given.concurrency ?? DEFAULT_CONCURRENCY, {
       min: 1,
       max: MAX_CONCURRENCY,

@@ -21,7 +21,7 @@ import { readEnvironment } from '../core/environment.ts';
 import { ConfigurationError, shown } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
-import { validName } from '../core/validate/name.ts';
+import { givenName, validName } from '../core/validate/name.ts';
 import { validOptions } from '../core/validate/options.ts';
 import { parseSequencer } from '../core/lease/sequencer.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
@@ -81,6 +81,8 @@ export interface SessionSettings {
   readonly name?: string | undefined;
   /** Name of the machine. Default: the host name. */
   readonly node?: string | undefined;
+  /** Version of your code, such as a commit: shown to operators. */
+  readonly codeVersion?: string | undefined;
   readonly events?: SessionEvents | undefined;
 }
 
@@ -115,7 +117,16 @@ export const LEASEHOLD_OPTIONS = [
   'clientConfig',
 ] as const;
 
-const SESSION_SETTINGS = ['ttl', 'heartbeat', 'lockDelay', 'behavior', 'name', 'node', 'events'] as const;
+const SESSION_SETTINGS = [
+  'ttl',
+  'heartbeat',
+  'lockDelay',
+  'behavior',
+  'name',
+  'node',
+  'codeVersion',
+  'events',
+] as const;
 
 const DEFAULT_SESSION_NAME = 'leasehold';
 
@@ -205,10 +216,11 @@ export class Leasehold implements Disposable {
     const { behavior: behaviour = 'release' } = validOptions('the settings of a session', settings, SESSION_SETTINGS);
     const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
     const node = validName('node', settings.node ?? hostname());
+    const codeVersion = givenName('codeVersion', settings.codeVersion);
     if (!['release', 'delete'].includes(behaviour))
       throw new ConfigurationError(`behavior = ${shown(behaviour)}: must be 'release' or 'delete'`);
     const timing = this.#timingOf(settings);
-    const options = { name, node, behaviour, timing };
+    const options = { name, node, codeVersion, behaviour, timing };
     const holder = await SessionHolder.create(options, {
       store,
       runtime,

@@ -25,6 +25,7 @@ type KeptPorts = Omit<SchedulingPorts, 'session' | 'events' | 'payloads'> & {
 interface KeptSettings extends SchedulingSettings {
   /** Session TTL: how long after its last heartbeat other workers take its tasks over. */
   readonly sessionTtlMs: number;
+  readonly codeVersion?: string | undefined;
 }
 
 /** Tasks, by how they ended here. */
@@ -59,6 +60,7 @@ export async function runUntilStopped(
     name: workerName(settings.queue),
     ttl: settings.sessionTtlMs,
     lockDelay: 0,
+    codeVersion: settings.codeVersion,
     events: sessionLog(log),
   };
   await using kept = {

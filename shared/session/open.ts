@@ -20,6 +20,7 @@ export interface SessionOptions {
   readonly timing: SessionTiming;
   readonly name: string;
   readonly node: string;
+  readonly codeVersion?: string | undefined;
   readonly behaviour: SessionBehavior;
 }
 

@@ -40,6 +40,8 @@ interface SessionFacts {
   readonly name: string;
   /** Location of the holder: a host or a Lambda log stream. */
   readonly node: string;
+  /** Version of the holder's code, if its process gave one. */
+  readonly codeVersion?: string | undefined;
   /** `null`: never expires; fails closed until destroyed. */
   readonly ttlMs: number | null;
   readonly lockDelayMs: number;

@@ -5,7 +5,10 @@ import type { InvalidationReason, InvalidSession, LiveSession, SessionRecord } f
 /** The wall clock before sending. The session expires at `now` plus its TTL. */
 export interface NewSession
   extends
-    Pick<LiveSession, 'id' | 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote' | 'consul'>,
+    Pick<
+      LiveSession,
+      'id' | 'name' | 'node' | 'codeVersion' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote' | 'consul'
+    >,
     Stamp {}
 
 export interface SessionRenewal extends Stamp {

@@ -15,6 +15,7 @@ describe('parseWorkEnv', () => {
       continuation: false,
       attemptSpans: 'parent',
       logEnds: false,
+      codeVersion: undefined,
       timedNames: [],
       startWithinMs: 10_000,
       shards: 8,

@@ -45,6 +45,7 @@ beforeEach(async () => {
     [ENV.startWithinMs]: '9000',
     [ENV.deadlineMarginMs]: '5000',
     [ENV.attemptSpans]: 'link',
+    [ENV.codeVersion]: 'a1b2c3',
     POWERTOOLS_DEV: 'true',
     POWERTOOLS_LOG_LEVEL: 'SILENT',
     POWERTOOLS_METRICS_DISABLED: 'false',
@@ -114,7 +115,12 @@ test.skipIf(endpoint === null)('its variables are the settings of the worker', a
   const [registry, { spans, session }, { deadlineMonotonicMs, ...settings }, signal] = await invoke({});
 
   expect([...registry.keys()]).toEqual(['task']);
-  expect(session.record).toMatchObject({ name: 'worker/q', node: 'stream', behaviour: 'release' });
+  expect(session.record).toMatchObject({
+    name: 'worker/q',
+    node: 'stream',
+    codeVersion: 'a1b2c3',
+    behaviour: 'release',
+  });
   expect(spans).toMatchObject({ attempts: 'link' });
   expect(settings).toEqual({
     queue: 'q',

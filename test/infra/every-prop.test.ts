@@ -45,6 +45,7 @@ const OTHERS: TaskWorkersProps = {
   tracing: Tracing.ACTIVE,
   attemptSpans: 'link',
   logEnds: true,
+  codeVersion: 'a1b2c3',
   timedNames: ['resize'],
   alarms: { deadTasks: 7 },
   runbooks: 'https://wiki.example/operating',

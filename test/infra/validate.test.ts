@@ -140,6 +140,7 @@ describe('settings that pass', () => {
     continuation: fc.boolean(),
     attemptSpans: fc.constantFrom('parent', 'link'),
     logEnds: fc.boolean(),
+    codeVersion: fc.constantFrom(undefined, 'a1b2c3'),
     timedNames: fc.array(fc.string(), { maxLength: 3 }),
     tracing: fc.constant(undefined),
     environment: fc.constant({}),

@@ -24,6 +24,11 @@ export function validName(what: string, name: unknown): string {
   return name;
 }
 
+/** The same, if it is given. @throws ConfigurationError */
+export function givenName(what: string, name: string | undefined): string | undefined {
+  return name === undefined ? undefined : validName(what, name);
+}
+
 function describe(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
 }

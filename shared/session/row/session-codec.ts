@@ -9,6 +9,7 @@ export function decodeSession(item: DynamoItem): SessionRecord {
     id: row.string('id'),
     name: row.string('name'),
     node: row.string('node'),
+    ...(row.has('codeVersion') ? { codeVersion: row.string('codeVersion') } : {}),
     ttlMs: row.numberOrNull('ttlMs'),
     lockDelayMs: row.count('lockDelayMs'),
     behaviour: row.oneOf('behaviour', ['release', 'delete']),

@@ -6,6 +6,7 @@
  * | pk, sk | S | `session#<id>`, `session` | create |
  * | v | N | schema version | create |
  * | id, name, node | S | identity; display only | create |
+ * | codeVersion | S | of the holder's code; absent unless its process gave one | create |
  * | ttlMs | N or NULL | lease duration; NULL never expires | create |
  * | lockDelayMs | N, ms | least time that its keys stay closed after an invalidation | create |
  * | behaviour | S | `release` or `delete` | create |
@@ -55,7 +56,7 @@ const AS_OFTEN_RENEWED = '#renewals = :renewals';
  * Outcomes: refused = the id is taken.
  */
 export function createSession(table: string, session: NewSession): Statement<'put'> {
-  const { id, name, node, ttlMs, lockDelayMs, behaviour, remote = false, consul, now, nonce } = session;
+  const { id, name, node, codeVersion, ttlMs, lockDelayMs, behaviour, remote = false, consul, now, nonce } = session;
   return createStatement('session.create', table, {
     ...sessionKey(id),
     v: SCHEMA_VERSION,
@@ -72,7 +73,7 @@ export function createSession(table: string, session: NewSession): Statement<'pu
     nonce,
     directoryKey: directoryPartition('session', id),
     directoryName: `${name}#${id}`,
-    ...defined({ consul }),
+    ...defined({ codeVersion, consul }),
     ...(remote ? { remote } : {}),
     // A session without a TTL lasts until it is destroyed, so its row must not be deleted earlier.
     ...(ttlMs === null ? {} : { ttl: ttlEpochSeconds(now + ttlMs, RETENTION_DAYS.session) }),

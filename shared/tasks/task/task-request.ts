@@ -3,7 +3,7 @@ import { defined } from '../../core/defined.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration, SpanText } from '../../core/validate/duration.ts';
 import { durationMs, givenMs } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
+import { givenName, validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { InvalidInputError } from './control.ts';
@@ -289,7 +289,7 @@ function validTraceparent(traceparent: string | undefined): string | undefined {
 }
 
 function validTenant(tenant: string | undefined): string | undefined {
-  return tenant === undefined ? undefined : validName('tenant', tenant);
+  return givenName('tenant', tenant);
 }
 
 function validDedup(

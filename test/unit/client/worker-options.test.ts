@@ -120,22 +120,7 @@ const OPTIONS: { readonly [Name in keyof WorkerOptions]-?: Option<WorkerOptions[
     },
     seen: [1, 2],
   },
-  sessionTtl: {
-    value: () => '1h',
-    async see(options, queue) {
-      const found: unknown[] = [];
-      const work = defineTask({
-        name: 'work',
-        run: async () => {
-          for await (const { ttlMs } of at(queue).sessions.list(workerName(queue))) found.push(ttlMs);
-        },
-      });
-      await at(queue).tasks.enqueue(work, null);
-      await drained(options, { work });
-      return found;
-    },
-    seen: [[HOUR_MS], [DEFAULT_TTL_MS]],
-  },
+  sessionTtl: { value: () => '1h', see: sessionsWith('ttlMs'), seen: [[HOUR_MS], [DEFAULT_TTL_MS]] },
   grace: {
     value: () => 0,
     async see(options, queue) {
@@ -179,6 +164,7 @@ const OPTIONS: { readonly [Name in keyof WorkerOptions]-?: Option<WorkerOptions[
     },
     seen: [true, false],
   },
+  codeVersion: { value: () => 'a1b2c3', see: sessionsWith('codeVersion'), seen: [['a1b2c3'], [undefined]] },
   attemptSpans: {
     value: () => 'link',
     async see(options, queue) {
@@ -232,6 +218,22 @@ async function acceptsHttp(options: WorkerOptions): Promise<boolean> {
 async function found(options: WorkerOptions, queue: string): Promise<number> {
   await at(queue).tasks.enqueue(noop, null);
   return (await drained(options, { noop })).done;
+}
+
+/** What the worker's session says while a task runs. */
+function sessionsWith(fact: 'ttlMs' | 'codeVersion'): Option<unknown>['see'] {
+  return async (options, queue) => {
+    const seen: unknown[] = [];
+    const work = defineTask({
+      name: 'work',
+      run: async () => {
+        for await (const session of at(queue).sessions.list(workerName(queue))) seen.push(session[fact]);
+      },
+    });
+    await at(queue).tasks.enqueue(work, null);
+    await drained(options, { work });
+    return seen;
+  };
 }
 
 function toldOf(what: string): Option<unknown>['see'] {
