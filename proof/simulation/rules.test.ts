@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { MUTANTS } from '../changes/seeded/all.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
@@ -17,24 +18,30 @@ const rows = read('proof/rules.md')
     return { id, sentence, document, bound };
   });
 
-test('lists each rule that can report a violation, once', () => {
-  const sources = ['', 'invariants/'].flatMap((folder) =>
+/** The rules that a call in the sources of these folders names. */
+const named = (call: string, ...folders: readonly string[]): readonly string[] =>
+  folders.flatMap((folder) =>
     readdirSync(path.join(import.meta.dirname, folder))
       .filter((name) => /^(?!.*\.test\.ts$).*\.ts$/.test(name))
-      .map((name) => read(`proof/simulation/${folder}${name}`)),
-  );
-  const reported = sources.flatMap((source) =>
-    [...source.matchAll(/report\(\s*'([A-Z]+\d*b?)'/g)].map(([, id]) => String(id)),
+      .flatMap((name) => [
+        ...read(`proof/simulation/${folder}${name}`).matchAll(new RegExp(`${call}\\(\\s*'([A-Z]+\\d*b?)'`, 'g')),
+      ])
+      .map(([, id]) => String(id)),
   );
 
-  const measured = sources.flatMap((source) =>
-    [...source.matchAll(/(?:measure|stands)\(\s*'([A-Z]+\d*b?)'/g)].map(([, id]) => String(id)),
-  );
+test('lists each rule that can report a violation, once', () => {
+  const measured = named('(?:measure|stands)', '', 'invariants/');
   const listed = rows.map(({ id }) => id);
 
   expect(listed).toEqual([...new Set(listed)]);
-  expect([...new Set(reported)].filter((id) => !listed.includes(id))).toEqual([]);
+  expect(named('report', '', 'invariants/').filter((id) => !listed.includes(id))).toEqual([]);
   expect(rows.filter(({ id, bound }) => measured.includes(id) && bound === 'none')).toEqual([]);
+});
+
+test('each rule of `invariants/` can fail: a seeded bug is named for it', () => {
+  const caught = MUTANTS.flatMap(({ killedBy }) => killedBy);
+
+  expect(named('report', 'invariants/').filter((id) => !caught.includes(id))).toEqual([]);
 });
 
 test.each(rows)('$id quotes a sentence of $document, and has a bound', ({ sentence, document, bound }) => {

@@ -133,4 +133,13 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
     killedBy: ['I16'],
     changes: OPERATED,
   },
+  {
+    id: 'D14',
+    what: 'the end of a step is recorded without the writes of its code',
+    file: INVOCATION,
+    from: "a === 'succeed' ? (this.#writes.get(i) ?? []) : [];",
+    to: "a === 'succeed' ? (this.#writes.get(i) ?? []).slice(0, 0) : [];",
+    killedBy: ['EFFECT'],
+    changes: DURABLE,
+  },
 ];

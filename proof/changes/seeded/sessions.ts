@@ -61,4 +61,12 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     also: [{ file: HOLDER, from: 'await Promise.all([this.#loops, this.#renewal]);', to: ';' }],
     killedBy: ['L7'],
   },
+  {
+    id: 'X128',
+    what: 'a new session claims to live for twenty times its TTL',
+    file: STATEMENTS,
+    from: 'expiresAt: ttlMs === null ? null : now + ttlMs,',
+    to: 'expiresAt: ttlMs === null ? null : now + 20 * ttlMs,',
+    killedBy: ['I23'],
+  },
 ];
