@@ -60,13 +60,14 @@ const REDUNDANT: readonly Redundant[] = [
   },
 ];
 
-/** Guards that histories send, and the scenes and the short flows do not. */
+/** Guards that histories send, and the scenes do not. */
 export const OF_HISTORIES: readonly string[] = [
   ...['(attribute_not_exists(#window) OR #window < :window)', '#window = :window', '#started < :count'].map(
     (conjunct) => `key, SET #v = :v: ${conjunct}`,
   ),
   ...['#state = :ready', '#children = :batch'].map((conjunct) => `task, SET #readyAt = :readyAt: ${conjunct}`),
-  ...['task.claim: #expiresAt > :now', 'lock.put: #nonce = :observedNonce'],
+  ...['task.claim: #expiresAt > :now', 'lock.put: #nonce = :observedNonce', 'lock.acquireAll: #nonce = :observedNonce'],
+  'lock, SET #nonce = :nonce: #nonce = :observedNonce',
 ];
 
 const CASE_NAMES: ReadonlySet<string> = new Set(CASES.map(([conjunct]) => conjunct));

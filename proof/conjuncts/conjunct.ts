@@ -3,17 +3,12 @@
  * that a conjunct decided, because all others held.
  */
 import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
-import { Sender } from '../../shared/dynamo/engine/send.ts';
 import type { Statement } from '../../shared/dynamo/engine/statement.ts';
 import type { StoredItem } from '../../shared/testing/simulated-dynamo/attribute-value.ts';
 import { bind } from '../../shared/testing/simulated-dynamo/expression/bindings.ts';
 import { holds } from '../../shared/testing/simulated-dynamo/expression/condition.ts';
 import { parsed } from '../../shared/testing/simulated-dynamo/expression/parsed-expressions.ts';
-import { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
-import { SCENES } from '../../test/scenes/book.ts';
-import { set } from '../../test/scenes/play.ts';
-import { FLOWS } from '../simulation/placement/flows.ts';
-import { play } from '../simulation/placement/stage.ts';
+import type { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 
 interface Write {
   readonly TableName: string;
@@ -115,63 +110,6 @@ function enclosed(part: string): string {
     if (depth === 0 && at < part.length - 1) return `(${part})`;
   }
   return part;
-}
-
-/** From now on every sender of this process sends what this makes of its writes; returns how to undo it. */
-export function rewriteWrites(rewrite: <K extends DynamoKind>(statement: Statement<K>) => Statement<K>): () => void {
-  // oxlint-disable-next-line typescript/unbound-method -- called with the sender that it was called on
-  const { write, transact } = Sender.prototype;
-  Sender.prototype.write = function rewritten(statement, ...rest) {
-    return write.call(this, rewrite(statement), ...rest);
-  };
-  Sender.prototype.transact = function rewritten(statement, ...rest) {
-    return transact.call(this, rewrite(statement), ...rest);
-  };
-  return () => {
-    Object.assign(Sender.prototype, { write, transact });
-  };
-}
-
-/** Returns the names of all conjuncts in the requests of the scenes and the short flows. */
-export async function allConjuncts(): Promise<readonly string[]> {
-  const found = new Set<string>();
-  const undo = rewriteWrites((statement) => {
-    for (const name of conjunctsOf(statement)) found.add(name);
-    return statement;
-  });
-  try {
-    for (const scene of SCENES) await (await set(scene)).act();
-    for (const flow of FLOWS) await play(flow, []);
-  } finally {
-    undo();
-  }
-  return [...found].sort();
-}
-
-/**
- * Reports every write to a simulated store that one conjunct alone refuses, by the name of that conjunct; returns a function that stops it.
- * A guard without it would have let that write through. If a conjunct never decides, no test can notice that it is missing.
- */
-export function watchDecisions(onDecision: (name: string) => void): () => void {
-  const verbs = new WeakMap<object, string>();
-  const noted = <K extends DynamoKind>(statement: Statement<K>): Statement<K> => {
-    verbs.set(statement.input, statement.verb);
-    const { restamped } = statement;
-    return restamped === undefined ? statement : { ...statement, restamped: (now) => noted(restamped(now)) };
-  };
-  const undo = rewriteWrites(noted);
-  // oxlint-disable-next-line typescript/unbound-method -- called with the store that it was called on
-  const { apply } = SimulatedDynamo.prototype;
-  SimulatedDynamo.prototype.apply = function watched(kind, input) {
-    const verb = verbs.get(input);
-    const name = verb === undefined ? undefined : decisiveConjunct(this, { verb, input });
-    if (name !== undefined) onDecision(name);
-    return apply.call(this, kind, input);
-  };
-  return () => {
-    undo();
-    Object.assign(SimulatedDynamo.prototype, { apply });
-  };
 }
 
 /**

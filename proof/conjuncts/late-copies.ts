@@ -1,10 +1,9 @@
 /** Every write of a scene, once more, long after its answer: after the act, and after each rival's. */
 import type { Statement } from '../../shared/dynamo/engine/statement.ts';
-import { SCENES } from '../../test/scenes/book.ts';
 import { set } from '../../test/scenes/play.ts';
 import type { Scene } from '../../test/scenes/scene.ts';
 import { passTime, simulatedWorld } from '../../test/support/coordination.ts';
-import { decisiveConjunct } from './conjunct.ts';
+import { conjunctsOf, decisiveConjunct } from './conjunct.ts';
 
 /** What a late copy may do again, and why. */
 const MAY_DO_AGAIN: Readonly<Record<string, string>> = {
@@ -20,6 +19,7 @@ async function sendLate(scene: Scene, late: LateCopies, rival?: Scene['rivals'][
   const copies = new Set<Statement>();
   world.observers.push({
     onAttempt({ statement, fault }) {
+      for (const name of conjunctsOf(statement)) late.sent.add(name);
       if (fault?.kind !== 'unanswered' && fault?.kind !== 'rejected') copies.add(statement);
     },
   });
@@ -44,18 +44,13 @@ interface LateCopies {
   readonly changes: string[];
   /** The conjuncts that refused a copy alone. */
   readonly decided: Set<string>;
+  /** All conjuncts in the scene's requests. */
+  readonly sent: Set<string>;
 }
 
 export async function lateCopiesOf(scene: Scene): Promise<LateCopies> {
-  const late: LateCopies = { changes: [], decided: new Set() };
+  const late: LateCopies = { changes: [], decided: new Set(), sent: new Set() };
   await sendLate(scene, late);
   for (const rival of Object.values(scene.rivals)) await sendLate(scene, late, rival);
   return late;
-}
-
-/** The conjuncts that alone refuse a late copy of some scene's write. */
-export async function decidedByScenes(): Promise<ReadonlySet<string>> {
-  const decided = new Set<string>();
-  for (const scene of SCENES) for (const name of (await lateCopiesOf(scene)).decided) decided.add(name);
-  return decided;
 }

@@ -51,10 +51,6 @@ export class SimulatedStore implements AppliesRequests {
     this.#setStock(ENOUGH);
   }
 
-  sellOut(): void {
-    this.#setStock(0);
-  }
-
   /** Sweeps what TTL may; returns the keys of our table that went. */
   sweep(): readonly string[] {
     const swept: string[] = [];

@@ -1,8 +1,7 @@
 /**
  * Tests each conjunct of a guard with a late write that it alone refuses.
  *
- * The seeded bugs drop one conjunct at a time (`npm run conjuncts`): these cases kill them,
- * because the write would be applied.
+ * Without this conjunct the write would be applied (`conjunct.test.ts`).
  */
 import { expect, test } from 'vitest';
 import { decisiveConjunct } from '../conjunct.ts';
