@@ -1,41 +1,33 @@
 /**
  * `npm run bench -- locks`: compares ours with the lock clients of npm, on one warmed engine, alternating in one process.
  *
- * Four questions:
+ * Two questions:
  *   1. How many uncontended acquire-and-release cycles a second, on fresh and on old keys, alone and 16 in flight,
  *      at what charge per cycle, and with how much of our own CPU?
- *   2. How long after its death is a holder's key taken over, by a contender that comes early, late, or after the lease has expired?
- *   3. How many requests a second do 200 contenders make for one key?
- *   4. How late is a lock handed over that was held for 6 s, in simulated time and on the engine? What do 50 waiters read meanwhile?
+ *   2. How late is a lock handed over that was held for 6 s, in simulated time and on the engine? What do 50 waiters read meanwhile?
  * Each contestant has the table from its own documentation:
  * the peers' tables have a key only, ours the two indexes of `leasehold up`, but not its stream (`silent-table.ts`).
  * Rates depend on the machine and its other load; compare the ratios, each within one round, and the counts.
- * `--latency 5ms` delays every response, and is the closest to a service across a network.
  */
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
 import { createLeasehold } from '../shared/client/leasehold.ts';
 import type { BenchEngine } from './arguments.ts';
-import { engineOption, milliseconds, wholeNumber } from './arguments.ts';
+import { engineOption, wholeNumber } from './arguments.ts';
 import type { Contestant } from './locks/contestants.ts';
 import { openContestants } from './locks/contestants.ts';
-import { requestsOfCrowd } from './locks/crowd.ts';
 import type { SceneName, Spread, Turns } from './locks/cycles.ts';
 import { SCENES, SCENE_NAMES, playRounds, rateOf, ratiosTo, spreadOf } from './locks/cycles.ts';
 import { tableOf } from './figures.ts';
-import { openDelayedLine } from './locks/delay.ts';
 import type { Handover } from './locks/handover.ts';
 import { handoversInSimulatedTime, handoversOnEngine, readsOfWaiters } from './locks/handover.ts';
 import { installPeers } from './locks/installed.ts';
 import type { Bill } from './locks/peers.ts';
-import { takeovers } from './locks/takeover.ts';
 
 interface Settings {
   readonly rounds: number;
   readonly roundMs: number;
   readonly engine: BenchEngine;
-  /** Milliseconds. */
-  readonly latency: number;
   readonly onlyCycles?: boolean;
   readonly onlyHandovers?: boolean;
   readonly json?: boolean;
@@ -55,9 +47,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       : { kind: settings.engine, isBare: true },
   );
   try {
-    await using line = await openDelayedLine(engine.endpoint, settings.latency);
-    const endpoint = settings.latency === 0 ? engine.endpoint : line.endpoint;
-    const figures = await figuresOf(endpoint, settings);
+    const figures = await figuresOf(engine.endpoint, settings);
     console.log(report(figures, settings));
     if (settings.json === true) console.log(JSON.stringify(inJson(figures, settings), withThreeDigits));
     return 0;
@@ -81,11 +71,8 @@ async function onlyHandovers({ json }: Settings): Promise<number> {
 
 interface Figures {
   readonly entrants: readonly Entrant[];
-  /** Ours relative to the best peer that takes over from a dead holder, and to the best of all. */
+  /** Ours relative to the best peer that takes over from a dead holder. */
   readonly ratios: Readonly<Record<SceneName, Spread>>;
-  readonly ratiosToAll: Readonly<Record<SceneName, Spread>>;
-  readonly rescues?: Awaited<ReturnType<typeof takeovers>>;
-  readonly crowdRequestsPerSecond?: number;
   readonly handovers?: Handovers;
 }
 
@@ -113,24 +100,11 @@ async function figuresOf(endpoint: string, settings: Settings): Promise<Figures>
     const cpuMsPerCycle = spreadOf(turns.sameAlone.map((turn) => turn.cpuMsPerCycle));
     entrants.push({ contestant, turns, bill, cpuMsPerCycle });
   }
-  const [ours, ...others] = entrants;
+  const [ours, ...peers] = entrants;
   if (ours === undefined) throw new Error('ours is the first contestant');
-  const peers = others.filter(({ contestant }) => contestant.isPeer);
-  const alike = peers.filter(({ contestant }) => contestant.takesOver);
-  const figures = {
-    entrants,
-    ratios: ratiosTo(ours.turns, alike.map(turnsOf)),
-    ratiosToAll: ratiosTo(ours.turns, peers.map(turnsOf)),
-  };
-  if (settings.onlyCycles === true) return figures;
-  const rescues = await takeovers(endpoint);
-  const handovers = await handoversOf(endpoint);
-  return {
-    ...figures,
-    rescues,
-    handovers,
-    crowdRequestsPerSecond: await requestsOfCrowd(endpoint, { contenders: 200, seconds: 30 }),
-  };
+  const alike = peers.filter(({ contestant }) => contestant.takesOver).map(({ turns }) => turns);
+  const figures = { entrants, ratios: ratiosTo(ours.turns, alike) };
+  return settings.onlyCycles === true ? figures : { ...figures, handovers: await handoversOf(endpoint) };
 }
 
 async function handoversOf(endpoint: string): Promise<Handovers> {
@@ -141,53 +115,23 @@ async function handoversOf(endpoint: string): Promise<Handovers> {
   };
 }
 
-const turnsOf = ({ turns }: Entrant): Turns => turns;
-
-function report(figures: Figures, { engine, latency, rounds }: Settings): string {
-  const { rescues, crowdRequestsPerSecond, handovers } = figures;
-  const sections = [
-    `cycles a second, median of ${rounds} rounds (least to most); engine ` +
-      `${engine}${latency === 0 ? '' : `, every answer ${latency} ms later`}`,
-    cyclesTable(figures.entrants),
-    ratiosTable(figures),
-    ...(rescues === undefined ? [] : [takeoverTable(rescues)]),
-    ...(crowdRequestsPerSecond === undefined
-      ? []
-      : [
-          `200 contenders, each with a client of its own, for one key: ${crowdRequestsPerSecond.toFixed(0)} requests a second together`,
-        ]),
-    ...(handovers === undefined ? [] : [handoverText(handovers)]),
-  ];
-  return sections.join('\n');
-}
-
-function cyclesTable(entrants: readonly Entrant[]): string {
+function report({ entrants, ratios, handovers }: Figures, { engine, rounds }: Settings): string {
   const head = ['cycles a second', ...SCENE_NAMES.map(titleOf), 'requests', 'units (w/r)', 'client CPU, ms'];
   const rows = entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => [
     contestant.name,
     ...SCENE_NAMES.map((scene) => shown(rateOf(turns, scene), 0)),
     ...[bill.requests, `${bill.writeUnits} / ${bill.readUnits}`, shown(cpuMsPerCycle, 2)],
   ]);
-  return tableOf(head, rows);
-}
-
-function ratiosTable({ ratios, ratiosToAll }: Figures): string {
-  const row = (name: string, spreads: Figures['ratios']) => [
-    name,
-    ...SCENE_NAMES.map((scene) => shown(spreads[scene], 2)),
-  ];
-  return tableOf(
-    ['leasehold, times the rate of', ...SCENE_NAMES.map(titleOf)],
-    [row('the best client that takes over from the dead', ratios), row('the best client of all', ratiosToAll)],
-  );
-}
-
-function takeoverTable(rows: NonNullable<Figures['rescues']>): string {
-  const head = ['ms from death to the next grant, lease 2 s', 'arrives at 0.1 s', 'at 1.5 s', 'at 3 s'];
-  return tableOf(
-    head,
-    rows.map(({ name, ms }) => [name, ...ms.map((value) => value.toFixed(0))]),
-  );
+  const best = 'the best client that takes over from the dead';
+  return [
+    `cycles a second, median of ${rounds} rounds (least to most); engine ${engine}`,
+    tableOf(head, rows),
+    tableOf(
+      ['leasehold, times the rate of', ...SCENE_NAMES.map(titleOf)],
+      [[best, ...SCENE_NAMES.map((scene) => shown(ratios[scene], 2))]],
+    ),
+    ...(handovers === undefined ? [] : [handoverText(handovers)]),
+  ].join('\n');
 }
 
 function handoverText({ simulated, real, readUnitsOf50 }: Handovers): string {
@@ -205,26 +149,12 @@ function shown({ median, least, most }: Spread, digits: number): string {
   return `${median.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`;
 }
 
-function inJson(figures: Figures, { engine, latency, rounds }: Settings): object {
-  const ofScenes = <T>(value: (scene: SceneName) => T): Record<string, T> =>
-    Object.fromEntries(SCENE_NAMES.map((scene) => [scene, value(scene)]));
-  return {
-    ratios: ofScenes((scene) => figures.ratios[scene].median),
-    ratiosToAll: ofScenes((scene) => figures.ratiosToAll[scene].median),
-    ranges: { ratios: figures.ratios, ratiosToAll: figures.ratiosToAll },
-    engine,
-    latencyMs: latency,
-    rounds,
-    contestants: Object.fromEntries(
-      figures.entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => [
-        contestant.name,
-        { cyclesPerSecond: ofScenes((scene) => rateOf(turns, scene)), cpuMsPerCycle, ...bill },
-      ]),
-    ),
-    takeoverMs: figures.rescues?.map(({ name, ms }) => ({ name, ms })),
-    crowdRequestsPerSecond: figures.crowdRequestsPerSecond,
-    handovers: figures.handovers,
-  };
+function inJson({ entrants, ratios, handovers }: Figures, { engine, rounds }: Settings): object {
+  const contestants = entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => {
+    const cyclesPerSecond = Object.fromEntries(SCENE_NAMES.map((scene) => [scene, rateOf(turns, scene)]));
+    return [contestant.name, { cyclesPerSecond, cpuMsPerCycle, ...bill }];
+  });
+  return { ratios, engine, rounds, contestants: Object.fromEntries(contestants) as object, handovers };
 }
 
 function withThreeDigits(_name: string, value: unknown): unknown {
@@ -236,8 +166,7 @@ function parse(argv: readonly string[]): Settings {
     .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
     .option('--round-ms <ms>', 'how long each contestant runs in each scene of a round', wholeNumber(1), 1_000)
     .addOption(engineOption('dynamodb-local'))
-    .option('--latency <duration>', 'delay every answer by so much, such as 5ms', milliseconds, 0)
-    .option('--only-cycles', 'leave out takeovers and the crowd')
+    .option('--only-cycles', 'leave out the handovers')
     .option('--only-handovers', 'measure only how late a lock is handed over')
     .option('--json', 'the figures as one JSON object, as the last line')
     .parse([...argv], { from: 'user' })

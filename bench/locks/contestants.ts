@@ -5,15 +5,13 @@ import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { createSilentTable } from '../silent-table.ts';
 import type { Bill, Peer } from './peers.ts';
-import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient, redisMutex } from './peers.ts';
+import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient } from './peers.ts';
 
 /** Whether the key comes back, or is one for each order or invocation. */
 export type KeyUse = 'again' | 'once';
 
 export interface Contestant {
   readonly name: string;
-  /** Whether ours is measured against it: a lock client for DynamoDB. */
-  readonly isPeer: boolean;
   /** Whether a holder that died ever loses its key. */
   readonly takesOver: boolean;
   /** Acquires an uncontended key, and gives it back. Ours lists no key that is used once; theirs list none at all. */
@@ -27,14 +25,9 @@ export const TABLE = 'leasehold';
 
 export async function openContestants(endpoint: string): Promise<readonly Contestant[]> {
   await createTables(endpoint);
-  const options = { endpoint, leaseMs: 30_000, trustsClock: false };
+  const options = { endpoint, leaseMs: 30_000 };
   const peers = [lockClient('FailOpen', options), lockClient('FailClosed', options), deliveryHero(options)];
-  const redis = await redisMutex();
-  return [
-    await ours(endpoint),
-    ...peers.map((peer) => contestantOf(peer, true)),
-    ...(redis === undefined ? [] : [contestantOf(redis, false)]),
-  ];
+  return [await ours(endpoint), ...peers.map(contestantOf)];
 }
 
 async function ours(endpoint: string): Promise<Contestant> {
@@ -48,7 +41,6 @@ async function ours(endpoint: string): Promise<Contestant> {
   };
   return {
     name: 'leasehold',
-    isPeer: false,
     takesOver: true,
     cycle,
     costOfCycle: (key) =>
@@ -63,14 +55,13 @@ async function ours(endpoint: string): Promise<Contestant> {
   };
 }
 
-function contestantOf(peer: Peer, isPeer: boolean): Contestant {
+function contestantOf(peer: Peer): Contestant {
   const cycle = async (key: string): Promise<void> => {
     const release = await peer.acquire(key);
     await release();
   };
   return {
     name: peer.name,
-    isPeer,
     takesOver: peer.takesOver,
     cycle,
     costOfCycle: (key) => difference(cycle, key, () => ({ ...peer.bill })),

@@ -1,10 +1,5 @@
 /** The lock clients of npm, behind the one shape that the comparison needs. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { loadPeer } from './installed.ts';
@@ -34,8 +29,6 @@ export interface Bill {
 interface PeerOptions {
   readonly endpoint: string;
   readonly leaseMs: number;
-  /** Compares the stored time with the local clock, instead of observing for a whole lease. */
-  readonly trustsClock: boolean;
 }
 
 /** One for each kind: what one leaves behind would be in the other's way. */
@@ -69,10 +62,10 @@ export function lockClient(kind: 'FailOpen' | 'FailClosed', options: PeerOptions
   const common = { dynamodb, lockTable: LOCK_CLIENT_TABLES[kind], partitionKey: 'id', retryCount: 1_000 };
   const client =
     kind === 'FailOpen'
-      ? new module.FailOpen({ ...common, leaseDurationMs: options.leaseMs, trustLocalTime: options.trustsClock })
+      ? new module.FailOpen({ ...common, leaseDurationMs: options.leaseMs, trustLocalTime: false })
       : new module.FailClosed({ ...common, acquirePeriodMs: 100 });
   return {
-    name: `dynamodb-lock-client ${kind}${options.trustsClock ? ', trusting its clock' : ''}`,
+    name: `dynamodb-lock-client ${kind}`,
     bill,
     takesOver: kind === 'FailOpen',
     acquire: async (key) => {
@@ -113,7 +106,7 @@ interface DeliveryHeroModule {
 }
 
 /** `@deliveryhero/dynamodb-lock` on version 3 of the SDK. */
-export function deliveryHero({ endpoint, leaseMs, trustsClock }: PeerOptions): Peer {
+export function deliveryHero({ endpoint, leaseMs }: PeerOptions): Peer {
   const module = loadPeer<DeliveryHeroModule>('@deliveryhero/dynamodb-lock');
   const documents = DynamoDBDocument.from(
     new DynamoDBClient({ endpoint, region: 'us-east-1', credentials: CREDENTIALS }),
@@ -134,11 +127,10 @@ export function deliveryHero({ endpoint, leaseMs, trustsClock }: PeerOptions): P
   const lockOptions = {
     leaseDurationInMs: leaseMs,
     prolongLeaseEnabled: false,
-    trustLocalTime: trustsClock,
-    ...(trustsClock ? { waitDurationInMs: 100 } : {}),
+    trustLocalTime: false,
   };
   return {
-    name: `@deliveryhero/dynamodb-lock${trustsClock ? ', trusting its clock' : ''}`,
+    name: '@deliveryhero/dynamodb-lock',
     bill,
     takesOver: true,
     acquire: async (key) => {
@@ -146,59 +138,6 @@ export function deliveryHero({ endpoint, leaseMs, trustsClock }: PeerOptions): P
       return () => client.releaseLock(lock);
     },
     close: () => documents.destroy(),
-  };
-}
-
-interface RedisModule {
-  readonly Redis: new (
-    socket: string,
-    options: object,
-  ) => {
-    on(event: 'error', listener: () => void): void;
-    ping(): Promise<string>;
-    quit(): Promise<unknown>;
-  };
-}
-
-interface MutexModule {
-  readonly Mutex: new (redis: object, key: string) => { acquire(): Promise<void>; release(): Promise<void> };
-}
-
-/**
- * `redis-semaphore`'s mutex on its own Redis:
- * the cost of a lock service that forgets everything in a restart. Undefined without a Redis.
- */
-export async function redisMutex(): Promise<Peer | undefined> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'locks-'));
-  const socket = path.join(folder, 'redis.sock');
-  const server = spawn('redis-server', ['--port', '0', '--unixsocket', socket, '--save', '', '--dir', folder]);
-  const stop = (): void => {
-    server.kill();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  try {
-    await once(server, 'spawn');
-  } catch {
-    stop();
-    return undefined;
-  }
-  const module = loadPeer<MutexModule>('redis-semaphore');
-  const redis = new (loadPeer<RedisModule>('ioredis').Redis)(socket, { retryStrategy: () => 50 });
-  redis.on('error', () => undefined); // Until it listens.
-  await redis.ping();
-  return {
-    name: 'redis-semaphore on a local Redis',
-    bill: { requests: 0, writeUnits: 0, readUnits: 0 },
-    takesOver: true,
-    acquire: async (key) => {
-      const mutex = new module.Mutex(redis, key);
-      await mutex.acquire();
-      return () => mutex.release();
-    },
-    close: async () => {
-      await redis.quit();
-      stop();
-    },
   };
 }
 
