@@ -8,8 +8,7 @@
 (* and the term is its counter.                                            *)
 (*                                                                         *)
 (* Left out: values and their deletion, several keys at once, and          *)
-(* lock.force, which is a session's end by force for one key (the traces   *)
-(* have it).                                                               *)
+(* lock.force, which is a session's end by force for one key.              *)
 (***************************************************************************)
 EXTENDS Holder
 CONSTANT MaxClaims   \* tenures that the lock sees

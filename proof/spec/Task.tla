@@ -6,8 +6,8 @@
 (* snooze is that with a later time), progress.                            *)
 (*                                                                         *)
 (* Left out: keys, lines and batches (how they park and wake is another    *)
-(* matter), cancels and other wishes of operators (the traces have them),  *)
-(* and what is due later: a ready task is due here.                        *)
+(* matter), cancels and other wishes of operators, and what is due later:  *)
+(* a ready task is due here.                                               *)
 (***************************************************************************)
 EXTENDS Holder
 CONSTANTS MaxAttempts,   \* claims that count, after which a task of a dead worker is buried

@@ -14,8 +14,8 @@ const GOLDEN = path.join(import.meta.dirname, '../../test/unit/dynamo/statements
 const DIGESTS = path.join(import.meta.dirname, 'statements.digest.json');
 const ROWS = ['Rows.tla', 'SharedRows.tla', 'QueueRows.tla'];
 
-/** Operators for each verb of the rows in the traces: guard, then effect, then the operators of other rows in its transaction. */
-export const TRACED: Readonly<Record<string, readonly string[]>> = {
+/** Operators for each verb: guard, then effect, then the operators of other rows in its transaction. */
+const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   'lock.acquire': ['CanAcquire', 'Acquired'],
   'lock.bar': ['CanBar', 'Barred'],
   'lock.disown': ['IsHeldBy', 'Disowned'],
@@ -51,10 +51,6 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.snooze': ['IsMine', 'Freed'],
   'task.takeOver': ['IsObserved', 'Taken'],
   'task.wait': ['IsMyLater', 'Freed'],
-};
-
-/** Likewise, of verbs that the models have and the traces do not. */
-const MODELLED: Readonly<Record<string, readonly string[]>> = {
   'batch.create': ['IsAbsent'],
   'line.pass': ['CanPass', 'LinePassed'],
   'ratelimit.take': ['CanTake', 'Took'],
@@ -78,8 +74,6 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
   'waitgroup.lose': ['CanLose', 'MemberEnded'],
   'waitgroup.seal': ['IsGroupIn', 'GroupSealed'],
 };
-
-const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...MODELLED };
 
 /** Rows whose statements the specification leaves out, and omitted verbs of its own rows. Reads have no effect. */
 const OUTSIDE: Readonly<Record<string, string>> = {

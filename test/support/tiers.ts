@@ -19,7 +19,7 @@ const FULL = `${PLACES}/**/*.full.test.ts`;
 /** Tests without separate processes, and one path through each kind that needs them. */
 const FIRST = [
   ...['cli', 'conformance', 'docs', 'functions', 'infra', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
-  ...['conjuncts', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),
+  ...['conjuncts', 'simulation', 'spec'].map((folder) => `proof/${folder}`),
   'console/test/unit',
   ...['conformance', 'unit'].map((folder) => `consul/test/${folder}`),
 ];
