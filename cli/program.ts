@@ -10,6 +10,7 @@ import { ownVersion } from './version.ts';
 
 /** In the order of the help. */
 const COMMANDS: Readonly<Record<string, LoadCommand>> = {
+  init: async () => (await import('./commands/init.ts')).initCommand,
   dev: async () => (await import('./commands/dev.ts')).devCommand,
   engine: async () => (await import('./commands/engine.ts')).engineCommand,
   run: async () => (await import('./commands/run.ts')).runCommand,

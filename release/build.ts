@@ -46,6 +46,8 @@ const PROGRAMS = [
 ];
 /** Files that modules of the console read at run time. */
 const PAGE = 'console/page';
+/** Files that `leasehold init` writes. */
+const PROJECT = 'examples/project';
 /**
  * Chunks: each holds the modules that all of these entries need. A module goes into the first chunk that fits.
  * `core` is apart from `client`, because isolates lack Node's modules. The command answers `--version` with `start` and `errors` alone.
@@ -81,6 +83,7 @@ if (existsSync(path.join(ROOT, PAGE))) {
   cpSync(path.join(ROOT, PAGE), path.join(DIST, PAGE), { recursive: true });
   rmSync(path.join(DIST, PAGE, 'tsconfig.json'), { force: true });
 }
+cpSync(path.join(ROOT, PROJECT), path.join(DIST, PROJECT), { recursive: true });
 assertDeclared(ours, compiled);
 chmodSync(path.join(DIST, 'api/command.js'), 0o755);
 const manifest = publishedManifest(ours);

@@ -14,6 +14,7 @@ import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
 import { messageOf } from '../shared/core/errors.ts';
 import { tryContainer, tryDev } from './try-processes.ts';
+import { tryProjects } from './try-project.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
@@ -44,11 +45,19 @@ try {
       value: path.join(project, packed.filename),
     };
   });
+  const create = step('npm pack, of create-leasehold', () => {
+    const [packed] = JSON.parse(
+      run('npm', ['pack', './release/create', '--json', '--pack-destination', project], ROOT),
+    ) as [{ readonly filename: string; readonly version: string }];
+    if (!path.basename(tarball).endsWith(`-${packed.version}.tgz`)) throw new Error(`its version is ${packed.version}`);
+    return { say: packed.filename, value: path.join(project, packed.filename) };
+  });
   step('publint', () => run(bin('publint'), [tarball, '--strict'], ROOT));
   step('are the types wrong', () => {
     run(bin('attw'), [tarball, '--profile', 'esm-only'], ROOT);
     return 'no, for node16 from ES modules and for bundlers';
   });
+  await stepAsync('leasehold init, in an empty folder', () => tryProjects({ leasehold: tarball, create }));
   cpSync(CONSUMER, project, { recursive: true });
   step('npm install', () => {
     install(tarball);

@@ -15,7 +15,11 @@ interface Program extends AsyncDisposable {
 }
 
 /** @param project has the package */
-function start(project: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): Program {
+export function start(
+  project: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Program {
   const child = spawn(process.execPath, args, {
     cwd: project,
     env: { ...process.env, ...environment },

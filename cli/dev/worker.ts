@@ -27,6 +27,7 @@ import { workHere } from '../queue/work-here.ts';
 import type { GlobalOptions } from '../settings.ts';
 import { watchForBlocks } from './block-watch.ts';
 import { createDevTables } from './dev-tables.ts';
+import { enqueueDevTasks } from './dev-tasks.ts';
 import { fileVersion } from './file-version.ts';
 import { followLoadedFiles } from './loaded-files.ts';
 import { named, tellSupervisor } from './messages.ts';
@@ -72,8 +73,9 @@ async function work(): Promise<number> {
     lines.know(loaded.registry);
     using connection = await connect(settings, systemRuntime);
     const tables = await createDevTables(exports, connection);
-    tellSupervisor({ kind: 'ready', tasks: [...loaded.registry.keys()], tables });
     const { queue } = options;
+    await enqueueDevTasks(exports, connection.leasehold, queue);
+    tellSupervisor({ kind: 'ready', tasks: [...loaded.registry.keys()], tables });
     const onEnqueued = enqueuedIn(settings, queue, engineWakes({ ...settings, clock: systemRuntime.clock }, queue));
     const spans = new TaskSpans(openTelemetry, DEFAULT_ATTEMPT_SPANS);
     const leasehold = tellingSessions(connection.leasehold);

@@ -137,7 +137,7 @@ const PACKAGES: readonly PackageRule[] = [
     allowedIn: [
       'infra/',
       'consul/',
-      'examples/adopt-cdk/',
+      'examples/adopt-cdk/', 'examples/project/',
       'test/infra/',
       'test/deploy/',
       'proof/aws/',
