@@ -206,6 +206,7 @@ The worker prints a line for each task that ends, and what your code prints, mar
 it runs, attempts not counted, and starts again. After a crash it starts again in a second: the task that caused it is tried again, others
 are handed back. A task that blocks the event loop is named after five seconds; saving its code ends it.
 A list of tables that the module exports as devTables is created too: [{ name: 'reports', partitionKey: 'pk' }].
+A list of tasks that it exports as devTasks is enqueued at the start: [spawn(greet, { name: 'Ada' })].
 
 Examples:
   $ leasehold dev src/tasks.ts

@@ -62,7 +62,10 @@ export function workCommand(bind: Bind): Command {
         .env(ENV.attemptSpans)
         .default(DEFAULT_ATTEMPT_SPANS),
     )
-    .option('--until-drained', 'end when no task is due or running here; with code 1 if tasks died')
+    .option(
+      '--until-drained',
+      'end when no task is due or running here, nor retried within a second; with code 1 if tasks died',
+    )
     .addHelpText(
       'after',
       `
@@ -101,6 +104,6 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
     );
   });
   const { done = 0, retried = 0, dead = 0, other = 0 } = totals ?? {};
-  context.output.answer({ done, retried, dead, other }, () => `${done} done, ${retried} retrying, ${dead} dead`);
+  context.output.answer({ done, retried, dead, other }, () => `${done} done, ${retried} retried, ${dead} dead`);
   return untilDrained && dead > 0 ? EXIT.failed : EXIT.done;
 }

@@ -38,7 +38,7 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly sessionTtl?: Duration | undefined;
   /** How long task code may take to stop after `stop`. Then its task is handed back anyway. Default: 5 s. */
   readonly grace?: Duration | undefined;
-  /** Whether the worker ends when no task is due or running here. Otherwise it waits for tasks. Default: false. */
+  /** Whether the worker ends when no task is due or running here, nor retried within a second. Default: false, it waits for tasks. */
   readonly untilDrained?: boolean | undefined;
   /** Middleware around every attempt, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;

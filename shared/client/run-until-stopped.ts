@@ -42,11 +42,14 @@ export interface WorkTotals {
 /** For the last writes after the grace period. Without an answer they are given up, whatever the session's TTL: containers are killed. */
 const LAST_WRITES_MS = 1_250;
 
-/** Pause before it starts again after an outage or while the queue is paused, jittered. */
+/** Pause before it starts again after an outage, or while the queue is paused, jittered. */
 const RESTART_MS = 1_000;
 
+/** A worker that only drains waits so long for tasks that it has just postponed: half of first retries are due by then. */
+const RETRY_SOON_MS = 1_000;
+
 /**
- * Runs until `handBack` aborts or, if it only drains, until no task is due.
+ * Runs until `handBack` aborts or, if it only drains, until no task is due, and none of its retries within a second.
  * @throws ConfigurationError for an invalid schedule, and if the store denies access
  */
 export async function runUntilStopped(
@@ -99,7 +102,11 @@ export async function runUntilStopped(
       const attached = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };
       const report = await runWithSchedules(work.registry, attached, settings, handBack);
       count(report, totals);
-      if (settings.untilDrained && report.ended === 'drained') break;
+      if (settings.untilDrained && report.ended === 'drained') {
+        if (report.settled.retried === 0) break;
+        await runtime.clock.sleep(RETRY_SOON_MS, handBack);
+        continue;
+      }
     } catch (error) {
       if (error instanceof StoreUnavailableError) log.error('store unavailable, retrying', { error: error.message });
       else if (!(error instanceof LeaseLostError)) throw error;

@@ -111,22 +111,24 @@ export const rest = defineTask({
     });
   });
 
-  test('makes the tables that the module names, in an engine that runs already', async () => {
+  test('makes the tables and tasks that the module names, in an engine that runs already', async () => {
     const engine = await startEngine({ kind: 'memory' });
     const file = path.join(folder, 'tables.ts');
     writeFileSync(
       file,
       `
-import { defineTask } from 'leasehold/tasks';
+import { defineTask, spawn } from 'leasehold/tasks';
 export const devTables = [{ name: 'reports', partitionKey: 'pk', sortKey: 'at' }];
 export const write = defineTask({
   name: 'write',
   run: (_input, task) => task.commit('written', [{ Put: { TableName: 'reports', Item: { pk: 'r', at: 'today' } } }]),
-});`,
+});
+export const devTasks = [spawn(write, null)];`,
     );
     const dev = spawnCommand({}, ['dev', file, '--engine', engine.endpoint]);
     try {
       await dev.said(/^tables +reports$/m);
+      await dev.said(/^done dev-1 \(write, attempt 1\)$/m);
 
       const end = await runHere(['--endpoint', engine.endpoint, 'enqueue', 'write', '--wait', '5m']);
 
@@ -160,6 +162,11 @@ export const write = defineTask({
 
   test.each([
     ['devTables that are none', `export const devTables = {};`, /exports devTables = \{\}: export a list such as/],
+    [
+      'devTasks that are none',
+      `export const devTasks = [one];`,
+      /devTasks: number 1 is not a task request; create it with/,
+    ],
     ['a table without a key', `export const devTables = [{ name: 'x' }];`, /export a list such as/],
   ])('refuses %s', async (_, text, message) => {
     const file = path.join(folder, 'bad-tables.ts');

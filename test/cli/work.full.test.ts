@@ -126,7 +126,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     }, PATIENCE);
     working.process.kill(signal);
 
-    expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 retrying, 0 dead\n' });
+    expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 retried, 0 dead\n' });
     expect(await show()).toMatchObject({ state: 'ready', attempts: 0 });
   });
 
@@ -138,7 +138,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
 
     working.process.kill('SIGTERM');
 
-    expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 retrying, 0 dead\n' });
+    expect(await working.ended).toMatchObject({ exitCode: 0, out: '1 done, 0 retried, 0 dead\n' });
   });
 
   test('is counted as a worker, though it takes no permit', async () => {
@@ -164,7 +164,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     const working = startCommand(table, 'work', '--entry', ENTRY, '--queue', 'unwatched', '--until-drained');
     working.process.stderr?.destroy();
 
-    expect(await working.ended).toMatchObject({ exitCode: 0, out: '3 done, 0 retrying, 0 dead\n' });
+    expect(await working.ended).toMatchObject({ exitCode: 0, out: '3 done, 0 retried, 0 dead\n' });
   });
 
   test('reports why it cannot load a module', async () => {

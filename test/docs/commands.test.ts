@@ -8,9 +8,10 @@ import { createProgram } from '../../cli/program.ts';
 import type { Document } from '../support/documents.ts';
 import { ROOT, codeBlocks, documents, inlineCode, isOfDeletedSatellite } from '../support/documents.ts';
 
-const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
-  readonly scripts: Readonly<Record<string, string>>;
-};
+/** Ours, and those of a project that `leasehold init` creates. */
+const scripts = ['package.json', 'examples/project/package.template.json'].flatMap((file) =>
+  Object.keys((JSON.parse(readFileSync(path.join(ROOT, file), 'utf8')) as { readonly scripts: object }).scripts),
+);
 const program = await createProgram((command) => command, SATELLITES);
 const SHELLS = ['sh', 'bash', 'shell', 'console'];
 
@@ -61,7 +62,7 @@ function complaint({ words, isWhole }: ShellCommand): string | undefined {
 
 function npmComplaint(verb: string, rest: readonly string[]): string | undefined {
   const script = verb === 'run' ? rest[0] : ['start', 'test'].includes(verb) ? verb : undefined;
-  if (script === undefined || Object.hasOwn(scripts, script)) return undefined;
+  if (script === undefined || scripts.includes(script)) return undefined;
   return `package.json has no script ${script}`;
 }
 
