@@ -3,7 +3,6 @@ import type { Session } from '../../../shared/client/session.ts';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { LeaseLostError } from '../../../shared/core/errors.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { LossyNetwork } from '../../support/lossy-network.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -124,38 +123,6 @@ describe('a session that is over', () => {
     await refused;
     await ending;
   });
-});
-
-test('a session is lost once, whoever notices', async () => {
-  const world = simulatedWorld();
-  const { ports } = world.start();
-  const onLost = vi.fn<() => void>();
-  const timing = sessionTiming({ ttlMs: 30_000 });
-  const holder = await SessionHolder.create(
-    { timing, name: 'n', node: 'n', behaviour: 'release' },
-    { ...ports, store: ports.sessions, events: { onLost } },
-  );
-  const first = new LeaseLostError('session', 'expired', 'a write was refused');
-
-  holder.markLost(first);
-  holder.markLost(new LeaseLostError('session', 'expired', 'a renewal was refused'));
-
-  expect(onLost.mock.calls).toEqual([[first]]);
-  expect(() => holder.ensureBelief()).toThrow(first);
-});
-
-test('removes a known revocation from the row of a session without TTL', async () => {
-  const world = simulatedWorld();
-  const { leasehold } = world.start();
-  const session = await leasehold.session({ ttl: null });
-  const { leaseCounter } = await session.lock('k');
-  await leasehold.locks.forceRelease('k', { by: 'operator', reason: 'stuck', leaseCounter });
-
-  await world.clock.advance(60_000);
-
-  expect(session.locks).toEqual([]);
-  expect(await leasehold.sessions.get(session.id)).toMatchObject({ revoked: [] });
-  await session.end();
 });
 
 /** The fate of an unanswered heartbeat. `late`: it arrives just before the heartbeat after the next one. */

@@ -242,16 +242,6 @@ describe('a revocation', () => {
     expect(holder.record.renewals).toBe(1);
   });
 
-  test('leaves the row of a session without a TTL at the heartbeat that finds it', async () => {
-    const { world, holder, write } = await open({ ttlMs: null });
-    await write({ revoked: ['r', 's'] });
-
-    await world.clock.advance(HEARTBEAT_MS);
-
-    expect(holder.record.revoked).toEqual([]);
-    expect(await world.row(sessionKey(holder.id))).toMatchObject({ revoked: [] });
-  });
-
   test('is kept for its listener, unless a thousand came after it', async () => {
     const { world, holder, write } = await open();
     await write({ revoked: Array.from({ length: 1_001 }, (_, nth) => `r${nth}`) });
@@ -263,11 +253,4 @@ describe('a revocation', () => {
 
     expect(heard).toEqual(['r1', 'r1000']);
   });
-});
-
-test('gives out sequence numbers that grow, and the clock of its process', async () => {
-  const { here, holder } = await open();
-  expect(holder.clock).toBe(here.runtime.clock);
-
-  expect([holder.nextSequence(), holder.nextSequence(), holder.nextSequence()]).toEqual([1, 2, 3]);
 });

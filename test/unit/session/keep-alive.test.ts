@@ -155,16 +155,6 @@ describe('SessionHolder without a TTL', () => {
     expect(lock.signal.aborted).toBe(true);
   });
 
-  test('aborts a force-released lock and continues', async () => {
-    const { world, leasehold, session, lock } = await open();
-
-    await leasehold.locks.forceRelease('k', { ...BY_OPERATOR, leaseCounter: lock.leaseCounter });
-    await world.clock.advance(10_000);
-
-    expect([lock.signal.aborted, session.signal.aborted]).toEqual([true, false]);
-    await session.end();
-  });
-
   test('stays trusted while its row cannot be read', async () => {
     const failed = Promise.withResolvers<unknown>();
     const { world, session, process } = await open({ events: { onRenewalFailed: failed.resolve } });

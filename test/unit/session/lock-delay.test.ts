@@ -2,12 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { InvalidSession } from '../../../shared/session/session-record.ts';
 import { lockDelayEndsAt } from '../../../shared/session/session-record.ts';
-import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const T = 1_772_366_400_000;
 const SKEW_MS = 1_000;
-/** Attempts of one write that are lost before one arrives; their pauses are a second together. */
-const LOST_ATTEMPTS = 3_000;
 const EXPIRED: InvalidSession = {
   id: 's',
   name: 'n',
@@ -63,43 +60,5 @@ describe('the lock-delay', () => {
     ['of no length of a gateway', { reason: 'destroyed', invalidatedAt: T - 20_000, lockDelayMs: 0, remote: true }],
   ] as const)('does not apply %s', (_what, change) => {
     expect(lockDelayEndsAt({ ...EXPIRED, ...change }, SKEW_MS)).toBe(0);
-  });
-
-  test('keeps the first caller out for a heartbeat if the holder expired long ago, not for the whole delay', async () => {
-    const world = simulatedWorld();
-    const dying = world.start();
-    const late = world.start();
-    const holder = await dying.leasehold.session({ ttl: '10s', lockDelay: '15s' });
-    await holder.lock('hourly');
-    dying.driver.isDown = true;
-    await world.clock.advance(90_000);
-    const session = await late.leasehold.session({ ttl: '1h' });
-    const askedAt = world.clock.monotonic();
-
-    await passTime(world, session.lock('hourly', { wait: '30s' }));
-
-    const waitedMs = world.clock.monotonic() - askedAt;
-    expect(waitedMs).toBeGreaterThanOrEqual(3_333);
-    expect(waitedMs).toBeLessThan(3_333 + 1_000 + 500);
-  });
-
-  test('counts from the applied attempt after a forced end, not from an earlier lost one', async () => {
-    const world = simulatedWorld();
-    const operator = world.start();
-    const other = world.start();
-    const holder = await world.start().leasehold.session({ ttl: '20s', lockDelay: '60s' });
-    await holder.lock('hourly');
-    const waiting = await other.leasehold.session({ ttl: '60s' });
-    const waits = waiting.lock('hourly', { wait: '90s' });
-    const firstSentAt = world.clock.now();
-    operator.driver.accidents.push(...Array.from({ length: LOST_ATTEMPTS }, () => 'dropRequest' as const));
-
-    await passTime(world, operator.leasehold.sessions.destroy(holder.id), 1);
-    await passTime(world, waits);
-
-    const ended = await other.leasehold.sessions.get(holder.id);
-    const { invalidatedAt = 0 } = ended?.status === 'invalid' ? ended : {};
-    expect(invalidatedAt - firstSentAt).toBeGreaterThan(500);
-    expect(world.clock.now()).toBeGreaterThanOrEqual(invalidatedAt + 60_000 + SKEW_MS);
   });
 });

@@ -1,11 +1,8 @@
 /** An acquire or a release whose answer is lost: nothing but `unknown` is said of it, and the key is free again soon. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LockUnavailableError } from '../../../../shared/coordination/lock/lock-record.ts';
 import type { Session } from '../../../../shared/client/session.ts';
-import type { DynamoCalls, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
-import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import { LossyNetwork } from '../../../support/lossy-network.ts';
 
 const KEY = 'job';
@@ -49,26 +46,6 @@ describe('a lost answer', () => {
     },
   );
 
-  test.each<[string, () => Promise<unknown>]>([
-    ['put', () => here.leasehold.locks.put(KEY, 'mine')],
-    ['delete', () => here.leasehold.locks.delete(KEY)],
-  ])('leaves a %s unknown that another write has followed', async (_verb, write) => {
-    await there.leasehold.locks.put(KEY, 'before');
-    loseNextAnswer(here.driver, () => there.leasehold.locks.put(KEY, 'theirs'));
-
-    await expect(passTime(world, write())).rejects.toMatchObject(IS_UNKNOWN);
-    expect(await there.leasehold.locks.get(KEY)).toMatchObject({ value: 'theirs' });
-  });
-
-  test('leaves no leader unaware of its leadership after an unanswered campaign', async () => {
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, mine.tryCampaign('e', { value: 'me' }))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
-    await world.clock.advance(20_000);
-
-    expect(await there.leasehold.elections.get('e')).toBeUndefined();
-  });
-
   test('frees the key within two heartbeats of an unrepeated, unanswered release', async () => {
     const lock = await mine.lock(KEY);
     network.fate = 'late';
@@ -107,34 +84,6 @@ describe('a lost answer', () => {
     expect(await theirs.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
   });
 
-  test('refuses an acquire of a free key that arrives after it was settled', async () => {
-    await (await mine.lock(KEY)).release();
-    network.fate = 'late';
-    await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
-    await world.clock.advance(20_000);
-
-    expect(await network.deliver()).toBe(0);
-    expect(await theirs.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
-  });
-
-  test('refuses a take-over that arrives after it was settled', async () => {
-    const dying = await there.leasehold.session({ ttl: '30s', lockDelay: 0 });
-    await dying.lock(KEY);
-    there.driver.isDown = true;
-    await world.clock.advance(40_000);
-    there.driver.isDown = false;
-    expect((await here.leasehold.sessions.get(dying.id))?.status).toBe('live');
-    network.fate = 'late';
-    await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
-    await world.clock.advance(20_000);
-
-    expect(await network.deliver()).toBe(0);
-    const next = await there.leasehold.session({ ttl: '30s' });
-    expect(await next.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
-  });
-
   test('does not end the tenure of a caller of the same session that came after it', async () => {
     network.fate = 'loseAnswer';
     await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
@@ -145,62 +94,6 @@ describe('a lost answer', () => {
     await expect(later.update('mine')).resolves.toBeUndefined();
     expect((await there.leasehold.locks.get(KEY))?.leaseCounter).toBe(later.fencingToken);
   });
-
-  test('is never reported as a refusal: an interrupted wait ends as unknown, or with the lock', async () => {
-    for (let n = 0; n < 20; n++) {
-      const held = await theirs.lock(`${KEY}-${n}`);
-      const waiting = mine.lock(`${KEY}-${n}`, { wait: '10s' }).catch((error: unknown) => error);
-      await world.clock.advance(500);
-      network.fate = 'loseAnswer';
-      await held.release();
-
-      const result = await passTime(world, waiting);
-
-      network.fate = 'none';
-      expect(result).not.toBeInstanceOf(LockUnavailableError);
-      expect(result).toMatchObject(IS_UNKNOWN);
-      await world.clock.advance(20_000);
-      expect((await there.leasehold.locks.get(`${KEY}-${n}`))?.holder).toBeUndefined();
-    }
-  });
-
-  test('lets the waiter attempt again, although reads still show the holder before', async () => {
-    const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });
-    const fallBehind = lagging(here);
-    const held = await theirs.lock(KEY);
-    const waiting = quiet.lock(KEY, { wait: '2m' });
-    await world.clock.advance(5_000);
-    network.fate = 'late';
-    await held.release();
-    // Its attempt has been given up by now, and the next one has not begun.
-    await world.clock.advance(12_000);
-    fallBehind();
-    network.fate = 'none';
-
-    await expect(passTime(world, waiting)).resolves.toMatchObject({ key: KEY });
-    expect(await network.deliver()).toBe(0);
-  });
-
-  /** Once told to, a process reads what it read before, where it does not ask for a consistent answer. */
-  function lagging({ driver }: Process): () => void {
-    const attempt = driver.attempt.bind(driver);
-    const seen = new Map<string, unknown>();
-    let isBehind = false;
-    driver.attempt = async <K extends DynamoKind>(
-      kind: K,
-      input: DynamoCalls[K]['input'],
-      signal: AbortSignal,
-    ): Promise<DynamoCalls[K]['output']> => {
-      const question = JSON.stringify(input);
-      if (isBehind && seen.has(question)) return seen.get(question) as DynamoCalls[K]['output'];
-      const output = await attempt(kind, input, signal);
-      if (kind === 'batchGet' && !isBehind) seen.set(question, seen.get(question) ?? output);
-      return output;
-    };
-    return () => {
-      isBehind = true;
-    };
-  }
 
   test('costs nothing once it is settled', async () => {
     const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });

@@ -85,37 +85,6 @@ describe('a key that several callers of one session want', () => {
     expect(await other.tryLock(KEY)).toEqual(asToOthers);
   });
 
-  test('is one of a hundred keys at most that are locked together', async () => {
-    const keys = Array.from({ length: 101 }, (_, n) => `key ${n}`);
-
-    expect(await session.tryLockAll(keys.slice(1))).toMatchObject({ kind: 'acquired' });
-    await expect(session.tryLockAll(keys)).rejects.toThrow('101 lock keys are given: must be 1 to 100');
-  });
-
-  test('names the holding session to a waiting caller of another session', async () => {
-    const other = await here.leasehold.session({ ttl: '30s' });
-    await session.lock(KEY);
-    const inFront = session.lock(KEY, { wait: '20s' }).catch(() => undefined);
-
-    const error: unknown = await passTime(world, other.lock(KEY, { wait: '3s' })).catch((thrown: unknown) => thrown);
-
-    expect(error).toMatchObject({ refusal: { kind: 'held', by: { session: session.id } } });
-    expect(error).not.toHaveProperty('refusal.isOwn');
-    await passTime(world, inFront);
-  });
-
-  test('is free for the next caller after an operator revoked it', async () => {
-    const lock = await session.lock(KEY);
-    const waiting = session.lock(KEY);
-    const { leaseCounter } = lock;
-    await here.leasehold.locks.forceRelease(KEY, { by: 'ann', reason: 'stuck', lockDelay: 0, leaseCounter });
-
-    const next = await passTime(world, waiting);
-
-    expect(lock.signal.aborted).toBe(true);
-    expect(next.fencingToken).toBeGreaterThan(lock.fencingToken);
-  });
-
   test('is shared by callers that ask for that, even while others wait', async () => {
     const lock = await session.lock(KEY);
     const waiting = session.lock(KEY, { wait: '60s' });

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { lockKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { LockReader } from '../../../../shared/coordination/lock/lock-reader.ts';
 import { LockWatch } from '../../../../shared/coordination/lock/watch.ts';
@@ -79,27 +78,6 @@ describe('watching a key', () => {
     expect(ms).toBeLessThanOrEqual(1_010);
   });
 
-  test('answers after a holder crashed, even if nobody else used the key', async () => {
-    const dying = await writer.leasehold.session({ ttl: '10s' });
-    await dying.lock(KEY);
-    const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf() });
-    writer.driver.isDown = true;
-
-    const { result, ms } = await timeOf(watching);
-
-    expect(result.info).toMatchObject({ holder: undefined, closedUntil: expect.any(Number) as number });
-    expect(ms).toBeLessThanOrEqual(10_000 + 1_000 + 1_010);
-  });
-
-  test('answers after a holder was destroyed within two seconds', async () => {
-    await session.lock(KEY);
-    const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf() });
-    await world.clock.advance(5_000);
-    await writer.leasehold.sessions.destroy(session.id);
-
-    expect((await timeOf(watching)).ms).toBeLessThanOrEqual(2_010);
-  });
-
   test('answers with the current state when the timeout is over or its signal aborts', async () => {
     await writer.leasehold.locks.put(KEY, 'a');
     const index = await indexOf();
@@ -136,15 +114,6 @@ describe('watching a key', () => {
     await timeOf(reader.leasehold.locks.watch(KEY, { index: await indexOf(), timeout: '3s' }));
 
     expect((await reader.cost(() => world.clock.advance(60_000))).requests).toBe(0);
-  });
-
-  test("ends with the store's error", async () => {
-    await writer.leasehold.locks.put(KEY, 'a');
-    const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf() });
-    await world.clock.advance(100);
-    reader.driver.isDown = true;
-
-    await expect(timeOf(watching)).rejects.toThrow(StoreUnavailableError);
   });
 });
 

@@ -32,24 +32,6 @@ describe('a copy of a request', () => {
     await world.clock.advance(10);
   });
 
-  test('takes nothing after its permit was released', async () => {
-    await (await mine.permit(NAME, LIMIT)).release();
-
-    await copies.arrive();
-
-    expect(await inUse()).toBe(0);
-  });
-
-  test('takes nothing after its caller got "full"', async () => {
-    const held = await theirs.permit(NAME, LIMIT);
-    expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'full' });
-    await held.release();
-
-    await copies.arrive();
-
-    expect(await inUse()).toBe(0);
-  });
-
   test("is the caller's permit if it arrives just before the result full", async () => {
     const held = await theirs.permit(NAME, LIMIT);
     copies.beforeForgo = async () => {
@@ -59,51 +41,6 @@ describe('a copy of a request', () => {
 
     expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'acquired' });
   });
-
-  test('takes nothing after its caller gave up waiting', async () => {
-    const held = await theirs.permit(NAME, LIMIT);
-    await expect(passTime(world, mine.permit(NAME, { ...LIMIT, wait: '3s' }))).rejects.toThrow('is full');
-    await held.release();
-
-    await copies.arrive();
-
-    expect(await inUse()).toBe(0);
-  });
-
-  test('takes neither place nor permit after its contender left the queue', async () => {
-    const held = await theirs.permit(NAME, LIMIT);
-    await expect(passTime(world, mine.permit(NAME, { ...LIMIT, fair: true, wait: '3s' }))).rejects.toThrow('is full');
-    await held.release();
-
-    await copies.arrive();
-
-    expect(await there.leasehold.semaphores.get(NAME)).toMatchObject({ inUse: 0, waiting: [] });
-  });
-
-  test('takes nothing after others have folded the marks', async () => {
-    await (await mine.permit(NAME, LIMIT)).release();
-    await there.leasehold.semaphores.setLimit(NAME, 2);
-    expect(await world.row(semaphoreKey(NAME))).toMatchObject({ left: {} });
-
-    await copies.arrive();
-
-    expect(await inUse()).toBe(0);
-  });
-
-  test('takes nothing after an operator evicted its permit and the capacity has opened', async () => {
-    const permit = await mine.permit(NAME, LIMIT);
-    const eviction = { token: permit.fencingToken, by: 'me', reason: 'stuck', lockDelay: 0 };
-    await there.leasehold.semaphores.evict(NAME, eviction);
-    await (await theirs.permit(NAME, LIMIT)).release();
-
-    await copies.arrive();
-
-    expect(await inUse()).toBe(0);
-  });
-
-  async function inUse(): Promise<number | undefined> {
-    return (await there.leasehold.semaphores.get(NAME))?.inUse;
-  }
 });
 
 describe('a contender that is barred', () => {

@@ -26,19 +26,6 @@ describe('contenders of one process', () => {
     }
   });
 
-  test('are woken by a release in their own process, without waiting for the next poll', async () => {
-    const world = simulatedWorld();
-    const { clock } = world;
-    const session = await world.start().leasehold.session({ ttl: '1m' });
-    const held = await session.permit('vendor', { limit: 1 });
-    const waiting = session.permit('vendor', { limit: 1, pause: '1h' });
-    await clock.advance(100);
-
-    await held.release();
-
-    expect((await waiting).fencingToken).toBe(held.fencingToken + 1);
-  });
-
   test('have a separate line for each request size, so that a large request does not delay a small one that fits', async () => {
     const world = simulatedWorld();
     const { clock } = world;
@@ -55,25 +42,6 @@ describe('contenders of one process', () => {
     await held.release();
     await (await small).release();
     expect((await passTime(world, large)).permits).toBe(10);
-  });
-
-  test('poll at their own intervals', async () => {
-    const world = simulatedWorld();
-    const { clock } = world;
-    const elsewhere = await world.start().leasehold.session({ ttl: '10m' });
-    const session = await world.start().leasehold.session({ ttl: '10m' });
-    const held = await elsewhere.permit('vendor', { limit: 1 });
-    const stop = new AbortController();
-    const { signal } = stop;
-    const patient = session.permit('vendor', { limit: 1, pause: '1h', signal }).catch((error: unknown) => error);
-    await clock.advance(20_000);
-    const waiting = session.permit('vendor', { limit: 1, wait: '1m' });
-    await clock.advance(1_000);
-    await held.release();
-
-    expect((await passTime(world, waiting)).fencingToken).toBe(held.fencingToken + 1);
-    stop.abort();
-    await patient;
   });
 
   test('learn at once that others declare another limit, also behind others in the queue', async () => {
@@ -146,31 +114,6 @@ describe('two contenders of one process, behind a holder elsewhere', () => {
       expect(overtaking.kind).toBe(tickets.length > 0 ? 'full' : 'acquired');
       stop.abort(new Error('over'));
       await Promise.all(waits);
-    },
-  );
-
-  const usual = names.filter((kind) => !('pause' in KINDS[kind]));
-  test.each(usual.flatMap((first) => usual.map((second) => ({ first, second }))))(
-    'are both served in the end: $first, then $second',
-    async ({ first, second }) => {
-      const world = simulatedWorld();
-      const [here, there] = [world.start(), world.start()];
-      const elsewhere = await there.leasehold.session({ ttl: '2h' });
-      const session = await here.leasehold.session({ ttl: '2h' });
-      const held = await elsewhere.permit('vendor', { limit: 2, permits: 2 });
-      const served: number[] = [];
-      const waits = [first, second].map(async (kind, nth) => {
-        const permit = await session.permit('vendor', KINDS[kind]);
-        served.push(nth);
-        await permit.release();
-      });
-      await world.clock.advance(3_000);
-
-      await held.release();
-      await passTime(world, Promise.all(waits));
-
-      const isInOrder = first === second || (isFair(first) && isFair(second));
-      expect(isInOrder ? served : served.toSorted()).toEqual([0, 1]);
     },
   );
 });

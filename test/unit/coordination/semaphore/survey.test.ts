@@ -5,7 +5,7 @@ import { SemaphoreInspector } from '../../../../shared/coordination/semaphore/se
 import type { HolderRecord, SemaphoreRecord, Ticket } from '../../../../shared/coordination/semaphore/semaphore.ts';
 import { sessionKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Process, World } from '../../../support/coordination.ts';
-import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+import { simulatedWorld } from '../../../support/coordination.ts';
 
 const TTL_MS = 10_000;
 const SKEW_MS = 1_000;
@@ -185,33 +185,5 @@ test.each([
     const { holders, waiting } = (await inspector.survey(place(other, at))).pruned;
 
     expect(holders.length + waiting.length).toBe(isKept ? 1 : 0);
-  },
-);
-
-test.each(['holder', 'head of the queue', 'second in the queue'] as const)(
-  'a contender passes a crashed %s as soon as it may',
-  async (place) => {
-    const world = simulatedWorld();
-    const [here, there, elsewhere] = [world.start(), world.start(), world.start()];
-    const mine = await here.leasehold.session({ ttl: '1h' });
-    const lasting = await elsewhere.leasehold.session({ ttl: '1h' });
-    const doomed = await there.leasehold.session({ ttl: TTL_MS, lockDelay: 0 });
-    const fair = { limit: 1, fair: true, wait: '1h' } as const;
-    const held = await (place === 'holder' ? doomed : lasting).permit('s', { limit: 1 });
-    const before = place === 'second in the queue' ? lasting.permit('s', fair) : undefined;
-    await world.clock.advance(100);
-    if (place !== 'holder') doomed.permit('s', fair).catch(() => undefined);
-    await world.clock.advance(100);
-    there.driver.isDown = true;
-    const startedAt = world.clock.now();
-    const waiting = mine.permit('s', fair);
-    if (place !== 'holder') await held.release();
-    if (before !== undefined) await (await passTime(world, before)).release();
-
-    await passTime(world, waiting);
-
-    // Two seconds between two polls at most.
-    expect(world.clock.now() - startedAt).toBeLessThanOrEqual(LIVE_UNTIL_MS + 2_100);
-    expect(await here.leasehold.semaphores.get('s')).toMatchObject({ inUse: 1, waiting: [] });
   },
 );

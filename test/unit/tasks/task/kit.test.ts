@@ -4,9 +4,7 @@ import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
-import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
-import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 
 test('ends endless code at its timeout or with its worker when time passes during the run', async () => {
   const never = () => Promise.race<never>([]);
@@ -43,23 +41,6 @@ test('names code that runs while time is stopped, and the option that lets it pa
   expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* pass \{ timePasses: true \}$/);
 });
 
-test('drains due tasks and their follow-ups', async () => {
-  const seen: unknown[] = [];
-  const child = defineTask({ name: 'child', run: (input: unknown) => seen.push(input) });
-  const parent = defineTask({
-    name: 'parent',
-    run: (_: unknown, task) => task.commit(1, [], { spawn: [spawn(child, 'hello')] }),
-  });
-  const kit = createTestKit({ tasks: { child, parent } });
-  await kit.tasks.enqueue(parent, {}, { id: 'p' });
-
-  const report = await kit.drain();
-
-  expect(report.settled.done).toBe(2);
-  expect(seen).toEqual(['hello']);
-  expect(await kit.tasks.get('p')).toMatchObject({ state: 'done', result: 1 });
-});
-
 test('makes one attempt in runOnce, and advances time only when the test does', async () => {
   let calls = 0;
   const flaky = defineTask({
@@ -82,72 +63,6 @@ test('makes one attempt in runOnce, and advances time only when the test does', 
   expect(await kit.tasks.get('f')).toMatchObject({ state: 'done', result: 3, attempts: 3 });
 });
 
-test('runs only one task in runOnce', async () => {
-  const work = defineTask({ name: 'work', run: () => undefined });
-  const kit = createTestKit({ tasks: { work } });
-  for (const id of ['a', 'b', 'c']) await kit.tasks.enqueue(work, {}, { id });
-
-  expect((await kit.runOnce()).settled.done).toBe(1);
-  expect((await kit.drain()).settled.done).toBe(2);
-});
-
-test.each(['beforeRun', 'beforeSettle'] as const)(
-  'a worker that dies %s leaves its task to the next, with a larger fencing token',
-  async (point) => {
-    const tokens: number[] = [];
-    const work = defineTask({
-      name: 'work',
-      run: (_: unknown, task) => (tokens.push(task.fencingToken), task.commit(true)),
-    });
-    const kit = createTestKit({ tasks: { work } });
-    await kit.tasks.enqueue(work, {}, { id: 'w' });
-
-    await kit.crash(point);
-    expect(await kit.tasks.get('w')).toMatchObject({ state: 'running' });
-    expect((await kit.drain()).claimed).toBe(0);
-    await kit.advance('1m');
-    expect((await kit.drain()).takenOver).toBe(1);
-
-    expect(await kit.tasks.get('w')).toMatchObject({ state: 'done', attempts: 2, past: [{ how: 'died' }] });
-    expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
-  },
-);
-
-test('turns schedules into tasks when they are due', async () => {
-  const report = defineTask({ name: 'report', run: () => undefined });
-  const kit = createTestKit({ tasks: { report }, startsAt: new Date('2026-06-01T07:00:00Z') });
-  await kit.schedules.define('daily', report, {}, { cron: '0 9 * * *', zone: 'Europe/Berlin' });
-
-  expect(await kit.tick()).toBe(0);
-  await kit.advance('1h');
-  expect(await kit.tick()).toBe(0);
-  await kit.advance('23h');
-  expect(await kit.tick()).toBe(1);
-  expect((await kit.drain()).settled.done).toBe(1);
-});
-
-test("passes a schedule's input to its tasks, up to the largest that its row can store", async () => {
-  const seen: unknown[] = [];
-  const report = defineTask({ name: 'report', run: (input: unknown) => seen.push(input) });
-  const kit = createTestKit({ tasks: { report } });
-  const input = { text: 'x'.repeat(16 * 1024 - '{"text":""}'.length) };
-  await kit.schedules.define('hourly', report, input, { cron: '0 * * * *' });
-
-  await kit.advance('1h');
-  await kit.tick();
-  await kit.drain();
-
-  expect(seen).toEqual([input]);
-});
-
-test('offers operators’ tools', async () => {
-  const work = defineTask({ name: 'work', run: () => undefined });
-  const kit = createTestKit({ tasks: { work } });
-  await kit.tasks.enqueue(work, {}, { id: 'w', delay: '1h' });
-
-  expect(await kit.operator.cancel('w')).toEqual({ kind: 'cancelled' });
-});
-
 test.each<readonly [verb: string, end: (task: TaskContext) => unknown]>([
   ['a result', () => 1],
   ['commit', (task) => task.commit(1)],
@@ -161,56 +76,6 @@ test.each<readonly [verb: string, end: (task: TaskContext) => unknown]>([
   await kit.crash('beforeSettle');
 
   expect(await kit.tasks.get('w')).toMatchObject({ state: 'running' });
-});
-
-test('leaves no work when a worker crashes after it has written the end', async () => {
-  let calls = 0;
-  const work = defineTask({ name: 'work', run: (_: unknown, task) => task.commit(++calls) });
-  const kit = createTestKit({ tasks: { work } });
-  await kit.tasks.enqueue(work, {}, { id: 'w' });
-
-  await kit.crash('afterSettle');
-  await kit.advance('1m');
-
-  expect((await kit.drain()).claimed).toBe(0);
-  expect(await kit.tasks.get('w')).toMatchObject({ state: 'done', result: 1 });
-});
-
-test('stores large inputs in the given payload store, and removes them with their tasks', async () => {
-  const seen: number[] = [];
-  const measure = defineTask({ name: 'measure', run: ({ text }: { text: string }) => void seen.push(text.length) });
-  const payloads = new MemoryPayloads();
-  const kit = createTestKit({ tasks: { measure }, payloads });
-  for (const size of [10, 100_000, 1_000_000])
-    await kit.tasks.enqueue(measure, { text: 'x'.repeat(size) }, { id: `t${size}` });
-  expect(payloads.references).toHaveLength(1);
-
-  await kit.drain();
-
-  expect(seen.sort((a, b) => a - b)).toEqual([10, 100_000, 1_000_000]);
-  expect(payloads.references).toEqual([]);
-});
-
-test('marks a task dead whose payload was deleted, and gives the reason', async () => {
-  const measure = defineTask({ name: 'measure', run: () => undefined });
-  const payloads = new MemoryPayloads();
-  const kit = createTestKit({ tasks: { measure }, payloads });
-  await kit.tasks.enqueue(measure, 'x'.repeat(1_000_000), { id: 't' });
-  for (const reference of payloads.references) await payloads.delete(reference);
-
-  await kit.drain();
-
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead' });
-  expect((await kit.tasks.get('t'))?.lastError?.message).toContain('is gone');
-});
-
-test('refuses large inputs without a payload store, as in production', async () => {
-  const measure = defineTask({ name: 'measure', run: () => undefined });
-  const kit = createTestKit({ tasks: { measure } });
-
-  await expect(kit.tasks.enqueue(measure, 'x'.repeat(1_000_000))).rejects.toThrow(
-    'pass a store for payloads to the client',
-  );
 });
 
 test("names the missing table of a commit, not the tasks' table", async () => {
@@ -297,21 +162,6 @@ test('uses the same table and clock for locks, semaphores and limits', async () 
   await kit.drain();
 
   expect(seen).toEqual(['acquired', 'acquired']);
-});
-
-test("runs the handler's middleware and events", async () => {
-  const seen: string[] = [];
-  const work = defineTask({ name: 'work', run: () => void seen.push('run') });
-  const kit = createTestKit({
-    tasks: { work },
-    middleware: [{ before: () => void seen.push('before'), after: () => void seen.push('after') }],
-    events: { onSettled: (_task, settlement) => void seen.push(settlement) },
-  });
-  await kit.tasks.enqueue(work, {});
-
-  await kit.drain();
-
-  expect(seen).toEqual(['before', 'run', 'after', 'done']);
 });
 
 test.each<[string, () => unknown, string]>([

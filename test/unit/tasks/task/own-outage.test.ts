@@ -1,10 +1,9 @@
 /** An outage of the store that the tasks themselves are kept in costs no attempt: their code is not to blame. */
 import { expect, test } from 'vitest';
-import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
-import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
 const THROTTLED = new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot partition' });
 const UNANSWERED = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
@@ -22,16 +21,6 @@ function openDuringOutage(fault: DynamoFault, endsAfterMs: number) {
   }));
   return q;
 }
-
-const refusedWrite = {
-  Update: {
-    TableName: 'leasehold',
-    Key: { ...taskKey(QUEUE, 'stranger') },
-    UpdateExpression: 'SET x = :x',
-    ConditionExpression: 'attribute_exists(pk)',
-    ExpressionAttributeValues: { ':x': 1 },
-  },
-} as const;
 
 const committing = (runs: number[], retry: { readonly maxAttempts: number; readonly backoff: '1s' } = RETRY) =>
   defineTask({
@@ -62,24 +51,6 @@ test.each([
   // Each wait is as long as it has been failing: about as many as the outage has doublings of a second.
   expect(runs.length).toBeLessThan(20);
   expect(new Set(runs)).toEqual(new Set([1]));
-});
-
-test("counts a commit refused by the task's own condition as a failure", async () => {
-  const q = openMemoryQueue();
-  const task = defineTask({
-    name: 'refused',
-    retry: { maxAttempts: 1 },
-    run: (_: unknown, task) => task.commit('done', [refusedWrite]),
-  });
-  await q.client.enqueue(task, null, { id: 't' });
-
-  await q.work({ task });
-
-  expect(await q.client.get('t')).toMatchObject({
-    state: 'dead',
-    attempts: 1,
-    lastError: { name: 'CommitRefusedError' },
-  });
 });
 
 test('does not rerun a task with one attempt after an outage', async () => {

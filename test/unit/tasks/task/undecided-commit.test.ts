@@ -52,19 +52,6 @@ const missing = (q: MemoryQueue, pk = 'x') => ({
   },
 });
 
-test('reports that nothing was applied when all attempts were answered', async () => {
-  const q = openMemoryQueue();
-
-  expect(String(await refusalOn(q))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
-  expect(q.taskUnits()).toMatchObject({ 'task.bar': 1 });
-});
-
-test('bars an unanswered attempt, so that it cannot arrive later', async () => {
-  const q = openMemoryQueue(losing('transaction', 1));
-
-  expect(String(await refusalOn(q))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
-});
-
 test('reports an unknown outcome when the bar gets no response', async () => {
   const q = openMemoryQueue(losing('bar', Infinity));
 
@@ -118,18 +105,6 @@ test('counts a copy that arrives before the bar as the commit', async () => {
   expect(isBarring).toBe(true);
   expect(await q.client.get('a', QUEUE)).toMatchObject({ state: 'done', result: 'with' });
   expect(await q.read({ pk: 'x', sk: 'x' })).toMatchObject({ taken: true });
-});
-
-test('lets the task save progress and commit again after the bar', async () => {
-  const q = openMemoryQueue();
-
-  const told = await refusalOn(q, async (task) => {
-    await task.saveProgress('half');
-    return task.commit('without');
-  });
-
-  expect(told).toMatchObject({ name: 'CommitRefusedError' });
-  expect(await q.client.get('a', QUEUE)).toMatchObject({ state: 'done', result: 'without', progress: 'half' });
 });
 
 test.each([
