@@ -35,7 +35,6 @@ interface KeyLimits {
   readonly rate?: { readonly count: number; readonly per: Duration };
 }
 
-export const ONE_AN_HOUR: KeyLimits = { limit: 5, rate: { count: 1, per: '1h' } };
 
 /** A queue and its wakers, over the whole stack down to a DynamoDB in memory that counts what each look costs. */
 export function openWakerQueue(settings: Partial<WakerSettings> = {}) {

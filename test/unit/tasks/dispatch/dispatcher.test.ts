@@ -140,14 +140,6 @@ function named(prefix: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(4, '0')}`);
 }
 
-test('starts the difference to the workers that live', async () => {
-  const q = open();
-  await q.enqueue(...named('t', 35));
-
-  expect(await q.tick({}, { live: ['one', 'two', 'three'] })).toMatchObject({ liveWorkers: 3, started: 1 });
-  expect(await q.tick({}, { live: ['one', 'two', 'three', 'four'] })).toMatchObject({ started: 0 });
-});
-
 describe('the age of the oldest task that waits', () => {
   test.each([0, 24, 25, 100, 250])('reports tasks behind the %i running ones', async (running) => {
     const q = open();
@@ -158,28 +150,6 @@ describe('the age of the oldest task that waits', () => {
     await q.clock.advance(HOUR_MS);
 
     expect(await q.tick()).toMatchObject({ backlog: running + 30, oldestReadyAgeMs: HOUR_MS });
-  });
-
-  test('is zero if all tasks run', async () => {
-    const q = open();
-    await q.enqueue(...named('runs', 30));
-    await q.claim(...named('runs', 30));
-    await q.clock.advance(HOUR_MS);
-
-    expect(await q.tick()).toMatchObject({ backlog: 30, oldestReadyAgeMs: 0 });
-  });
-
-  test('reports it when more workers run than the plan starts', async () => {
-    const q = open();
-    await q.enqueue(...named('runs', 50));
-    await q.claim(...named('runs', 50));
-    await q.clock.advance(1_000);
-    await q.enqueue(...named('waits', 30));
-    await q.clock.advance(HOUR_MS);
-
-    expect(await q.tick({ maxWorkers: 1, concurrency: 60 })).toMatchObject({
-      oldestReadyAgeMs: HOUR_MS,
-    });
   });
 });
 
@@ -228,15 +198,6 @@ describe('a tick that failed after it had taken its slot', () => {
   });
 });
 
-test('dispatches a tick once that is delivered twice', async () => {
-  const q = open();
-  await q.enqueue('a');
-
-  expect(await q.tick({}, { slot: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
-  expect(await q.tick({}, { slot: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
-  expect(q.started).toHaveLength(1);
-});
-
 describe('a client with more shards than the deployment', () => {
   /** Enough tasks for every shard to have some; the last has one. */
   const IDS = named('t', 64);
@@ -277,27 +238,6 @@ describe('a client with more shards than the deployment', () => {
     const report = await q.tick();
     expect(report).toMatchObject({ shards: 3, backlog: IDS.length });
     expect(report.strays).toBe(IDS.filter((id) => shardOf(id, 3) === 2).length);
-  });
-
-  test('is noticed by running workers', async () => {
-    const q = open({ shards: 2, clientShards: 3 });
-    await q.enqueue(...IDS);
-    await q.tick();
-
-    await q.work([0, 1]);
-
-    expect(q.done.toSorted()).toEqual(IDS);
-  });
-
-  test('costs one write on the first tick only', async () => {
-    const q = open({ shards: 2, clientShards: 3 });
-    await q.enqueue(...IDS);
-    await q.tick();
-    const { nonce } = (await q.queues.get(QUEUE)) ?? {};
-
-    await q.tick();
-
-    expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 3, nonce });
   });
 });
 
@@ -356,40 +296,9 @@ describe('the shards that a queue ever had', () => {
   });
 });
 
-test('counts as many tasks of a key as may run, and starts no worker for the others', async () => {
-  const q = open();
-  await q.enqueueOfKey(1, 'running', 'a', 'b');
-  await q.claim('running');
-
-  expect(await q.tick({}, { live: ['session'] })).toMatchObject({ backlog: 1, oldestReadyAgeMs: 0, started: 0 });
-});
-
-test('counts as many tasks of a key as may run if all of them stand in one shard', async () => {
-  const q = open();
-  const [running, waits] = named('t', 10).filter((id) => shardOf(id, 2) === 0) as [string, string];
-  await q.enqueueOfKey(2, running, waits);
-  await q.claim(running);
-
-  expect(await q.tick({ concurrency: 1 }, { live: ['session'] })).toMatchObject({ backlog: 2, started: 1 });
-});
-
 test('counts as many tasks of a key as may run if a client has fewer shards', async () => {
   const q = open({ shards: 8, clientShards: 1 });
   await q.enqueueOfKey(100, ...named('t', 120));
 
   expect(await q.tick()).toMatchObject({ backlog: 100, started: 10 });
 });
-
-test.each([20, 40])(
-  'starts a worker for tasks of %i keys out of rate only if a sample may lack others',
-  async (keys) => {
-    const q = open();
-    await q.enqueueOfHourlyKeys('first', keys);
-    await q.work([0, 1]);
-    await q.enqueueOfHourlyKeys('second', keys);
-
-    expect(await q.tick({ concurrency: 1 })).toMatchObject({ backlog: keys, started: keys > 25 ? 1 : 0 });
-    await q.clock.advance(HOUR_MS);
-    expect(await q.tick({ concurrency: 1 })).toMatchObject({ started: 10 });
-  },
-);

@@ -4,7 +4,7 @@ import { workersSemaphore } from '../../../../shared/tasks/dispatch/dispatcher.t
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { SemaphoreClient } from '../../../../shared/coordination/semaphore/semaphore-client.ts';
-import { ONE_AN_HOUR, openWakerQueue, QUEUE, SETTINGS, TTL_MS } from '../../../support/waker-queue.ts';
+import { openWakerQueue, QUEUE, SETTINGS, TTL_MS } from '../../../support/waker-queue.ts';
 
 describe('a wake of a queue', () => {
   test('starts as many as a tick would: a slot per task without a measured time', async () => {
@@ -13,16 +13,6 @@ describe('a wake of a queue', () => {
 
     expect(await q.waker.wake(ids)).toMatchObject({ started: 2, failedStarts: 0 });
     expect(q.started.map(({ queue }) => queue)).toEqual([QUEUE, QUEUE]);
-  });
-
-  test('starts no worker for a task of a key whose rate is used up', async () => {
-    const q = openWakerQueue();
-    await q.runToEnd(await q.enqueueOfKey(ONE_AN_HOUR));
-    const ids = [await q.enqueueOfKey(ONE_AN_HOUR)];
-
-    expect(await q.waker.wake(ids)).toMatchObject({ started: 0, planned: { due: 0, why: 'keysFull' } });
-    await q.clock.advance(3_600_000);
-    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
   test('starts no worker for delayed tasks, and reads only their rows', async () => {
@@ -36,14 +26,6 @@ describe('a wake of a queue', () => {
     // The permits at one unit, or half of it if there are none, and four rows at half a unit each.
     expect(cost.reads).toBeLessThanOrEqual(1 + 4 * 0.5);
     expect(cost.writes).toBe(0);
-  });
-
-  test('finds the one due task behind many delayed ones', async () => {
-    const q = openWakerQueue();
-    const later = await q.enqueue(60, 60_000);
-    const due = await q.enqueue(1);
-
-    expect(await q.waker.wake([...later, ...due])).toMatchObject({ started: 1 });
   });
 
   test('passes ids that the index does not show yet to the started worker', async () => {
@@ -103,24 +85,6 @@ describe('a wake of a queue', () => {
     expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
-  test('starts another worker when a start led to no worker within two seconds', async () => {
-    const q = openWakerQueue();
-    const ids = await q.enqueue(1);
-    await q.waker.wake(ids);
-    await q.clock.advance(2_001);
-
-    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
-  });
-
-  test('starts another at once after the started worker has already exited', async () => {
-    const q = openWakerQueue();
-    await q.waker.wake(await q.enqueue(1));
-    const worker = await q.worker();
-    await worker.leave();
-
-    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
-  });
-
   test('leaves tasks to a worker with enough slots, started by any waker, and starts more workers for further tasks', async () => {
     const q = openWakerQueue();
     await q.worker();
@@ -136,21 +100,6 @@ describe('a wake of a queue', () => {
     await q.clock.advance(2_000);
     await q.waker.wake(await q.enqueue(3));
     const ids = await q.enqueue(3);
-
-    const cost = await q.costOf(async () => {
-      expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'atWork' });
-    });
-
-    expect(cost).toEqual({ reads: 1, writes: 0 });
-  });
-
-  test('counts a record that is delivered twice once, so that it reads no backlog for it', async () => {
-    const q = openWakerQueue();
-    await q.hasRow();
-    await q.worker();
-    await q.clock.advance(2_000);
-    const ids = await q.enqueue(9);
-    await q.waker.wake(ids);
 
     const cost = await q.costOf(async () => {
       expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'atWork' });
@@ -230,15 +179,6 @@ describe('a wake of a queue', () => {
     await q.clock.advance(5_000);
 
     expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
-  });
-
-  test('adds a worker when enough tasks have arrived to justify it', async () => {
-    const q = openWakerQueue();
-    await q.worker();
-    await q.clock.advance(2_000);
-    expect(await q.waker.wake(await q.enqueue(9))).toMatchObject({ reason: 'atWork' });
-
-    expect(await q.waker.wake(await q.enqueue(9))).toMatchObject({ started: 1 });
   });
 
   test('starts nothing while the maximum number of workers runs', async () => {
