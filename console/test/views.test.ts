@@ -1,18 +1,17 @@
 /** The price of views, its payer, and the note on incomplete counts. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { defined } from '../../shared/core/defined.ts';
-import { RecentFlow, flowBetween } from '../server/views/flow.ts';
-import type { Overview, TaskPage } from '../model.ts';
+import type { TaskPage } from '../model.ts';
 import type { RunningConsole } from '../server/server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { ReadyEntry, TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import type { ConsoleVisitor } from './support/console.ts';
-import { CONSOLE_SHARDS, enter, firstNews, newsOf, openConsole } from './support/console.ts';
+import { CONSOLE_SHARDS, enter, firstNews, openConsole } from './support/console.ts';
 import { PATIENT } from '../../test/support/patient.ts';
 import { newTask, stamp } from '../../test/support/tasks.ts';
 
@@ -121,42 +120,6 @@ describe.each(ENGINES)('views of a long queue on $engine', ({ endpoint }) => {
     await running.close();
   });
 
-  test('costs many viewers what it costs one', async () => {
-    await using console = await opened(ONE_LOOK);
-    const { running, visitor } = console;
-
-    const over = new AbortController();
-    const feeds = Array.from({ length: 5 }, () => newsOf(visitor, over.signal));
-    const news = await Promise.all(feeds.map(async (feed) => (await feed.next()).value as Overview));
-    expect(new Set(news.map(({ now }) => now)).size).toBe(1);
-    expect(running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
-    const asked = Array.from({ length: 10 }, () => visitor.get('api/tasks?queue=default&state=ready'));
-    const bodies = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
-    expect(new Set(bodies).size).toBe(1);
-    over.abort();
-  });
-
-  test('costs nothing without a viewer', async () => {
-    await using console = await opened();
-    const { running, visitor } = console;
-    expect(running.isLooking()).toBe(false);
-    expect(running.readUnits()).toBe(0);
-
-    const over = new AbortController();
-    await newsOf(visitor, over.signal).next();
-    expect(running.isLooking()).toBe(true);
-
-    over.abort();
-    await expect.poll(() => running.isLooking()).toBe(false);
-    // A poll that is under way finishes; one more would follow it.
-    let before: number;
-    do {
-      before = running.readUnits();
-      await systemRuntime.clock.sleep(600);
-    } while (running.readUnits() !== before && before <= 2 * FIRST_PAGE_UNITS);
-    expect(running.readUnits()).toBe(before);
-  });
-
   test('reports a missing table', async () => {
     const running = await openConsole({ endpoint: table.endpoint, table: 'nowhere' });
     const visitor = await enter(running);
@@ -166,45 +129,5 @@ describe.each(ENGINES)('views of a long queue on $engine', ({ endpoint }) => {
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("create it with 'leasehold up'");
     await running.close();
-  });
-});
-
-const hints = (...entries: readonly (readonly [string, number])[]): ReadyEntry[] =>
-  entries.map(([id, readyAt]) => ({ queue: 'q', id, readyAt }));
-
-describe('RecentFlow', () => {
-  const looks = (flow: RecentFlow, ...ids: readonly (readonly [number, readonly string[]])[]) =>
-    ids.map(([at, seen]) => flow.note(at, [{ hints: hints(...seen.map((id) => [id, 1] as const)), isMore: false }]));
-
-  test('still tells what ended a moment ago, for half a minute', () => {
-    const flow = new RecentFlow();
-
-    const rates = looks(flow, [0, ['a', 'b']], [2_000, []], [10_000, []], [30_000, []], [32_000, []], [40_000, []]);
-
-    expect(rates.map((one) => one?.left)).toEqual([undefined, 1, 0.2, 2 / 30, 0, 0]);
-  });
-
-  test('starts again after the clock was set back', () => {
-    const flow = new RecentFlow();
-
-    const rates = looks(flow, [60_000, ['a']], [62_000, []], [2_000, ['b']], [4_000, []]);
-
-    expect(rates).toEqual([null, { arrived: 0, left: 0.5 }, null, { arrived: 0, left: 0.5 }]);
-  });
-});
-
-describe('flowBetween', () => {
-  test('counts what came and what went', () => {
-    const before = [{ hints: hints(['a', 1], ['b', 2]), isMore: false }];
-    const after = [{ hints: hints(['b', 2], ['c', 3], ['d', 4]), isMore: false }];
-
-    expect(flowBetween(before, after)).toEqual({ arrived: 2, left: 1 });
-  });
-
-  test('says nothing about tasks beyond a truncated read', () => {
-    const before = [{ hints: hints(['a', 1], ['b', 2]), isMore: true }];
-    const after = [{ hints: hints(['b', 2], ['c', 3]), isMore: true }];
-
-    expect(flowBetween(before, after)).toEqual({ arrived: 0, left: 1 });
   });
 });

@@ -178,39 +178,5 @@ describe.skipIf(endpoint === null)('clients of gateways', () => {
       expect(winners).toHaveLength(1);
       expect(await pairAt(one, key)).toMatchObject({ Session: winners[0], LockIndex: 1 });
     });
-
-    test('a session is renewed through either', async () => {
-      const session = await newSession(one, { TTL: '60s' });
-
-      for (const gateway of [two, one, two])
-        expect(await ask(gateway, 'PUT', `session/renew/${session}`)).toMatchObject({ status: 200 });
-    });
-
-    test('no transaction overwrites what another has written through the other gateway', async () => {
-      const add = async (gateway: Gateway): Promise<void> => {
-        for (let added = false; !added;) {
-          const [a, b] = [await valueAt('a'), await valueAt('b')];
-          const body = JSON.stringify([
-            set('a', String(Number(a.value) + 1), a.index),
-            set('b', String(Number(b.value) + 1), b.index),
-          ]);
-          // Refused because of a concurrent write or too much contention: in both cases it wrote nothing.
-          added = (await ask(gateway, 'PUT', 'txn', body)).status === 200;
-        }
-      };
-
-      await Promise.all([one, two, one, two].map(add));
-
-      expect([(await valueAt('a')).value, (await valueAt('b')).value]).toEqual(['4', '4']);
-    });
-
-    test('tells a blocking query on one about writes through the other', async () => {
-      const before = await write(one, '').then(() => ask(one, 'GET', `kv/${key}`));
-      const { answer } = await waits(one, `kv/${key}`, before);
-
-      await write(two, '', 'new');
-
-      expect((await answer).index).toBeGreaterThan(before.index);
-    });
   });
 });

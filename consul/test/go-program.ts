@@ -1,6 +1,5 @@
-/** The Go program of this folder, built with HashiCorp's own client, and that client's own tests; or why there are none here. */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+/** The tests of HashiCorp's own Go client, compiled; or why there are none here. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,19 +12,7 @@ const BUILD_TIMEOUT_MS = 300_000;
 
 type GoBuild = { readonly program: string } | { readonly missing: string };
 
-export interface GoRun {
-  out(): string;
-  /** Resolves once it has said so. @throws when it ends before */
-  says(line: string | RegExp): Promise<void>;
-  kill(signal: NodeJS.Signals): void;
-  readonly ended: Promise<{ readonly code: number | null; readonly out: string }>;
-}
-
-export function buildGoProgram(): GoBuild {
-  return build('build', '.');
-}
-
-/** The tests of HashiCorp's client, of the version that the program uses. They are fetched with it, and stay where Go keeps modules. */
+/** Of the version that `go.mod` names. They are fetched with it, and stay where Go keeps modules. */
 export function buildClientTests(): GoBuild {
   return build('test', '-c', CLIENT);
 }
@@ -46,37 +33,4 @@ function build(verb: string, ...argv: readonly string[]): GoBuild {
       missing: code === 'ENOENT' ? 'there is no go on the PATH' : `go ${verb} failed: ${String(stderr).trim()}`,
     };
   }
-}
-
-export function runGo(program: string, url: string, ...argv: readonly string[]): GoRun {
-  const child = spawn(program, argv, {
-    env: { PATH: process.env.PATH, CONSUL_HTTP_ADDR: url },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-  });
-  const ended = once(child, 'close').then(() => ({ code: child.exitCode, out }));
-  const hasSaid = (line: string | RegExp): boolean =>
-    typeof line === 'string' ? out.split('\n').includes(line) : line.test(out);
-  return {
-    out: () => out,
-    ended,
-    kill(signal) {
-      child.kill(signal);
-    },
-    says: (line) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (hasSaid(line)) resolve();
-        };
-        child.stdout.on('data', look);
-        look();
-        void ended.then(() => {
-          if (hasSaid(line)) resolve();
-          else reject(new Error(`it ended without saying ${String(line)}; it said: ${out}`));
-        });
-      }),
-  };
 }

@@ -92,22 +92,6 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
     expect(await pair('a')).toMatchObject({ Value: base64('kept') });
   });
 
-  test('locks and unlocks as single requests do', async () => {
-    const [one, two] = [await newSession(gateway), await newSession(gateway)];
-    const lock = (session: string) => ({ Verb: 'lock', Key: `${at}l`, Value: base64('v'), Session: session });
-
-    expect(await run(lock(one), { Verb: 'set', Key: `${at}leader`, Value: base64(one) })).toMatchObject({
-      status: 200,
-    });
-    expect((await run(lock(two))).Errors).toEqual([
-      { OpIndex: 0, What: `failed to lock key "${at}l", lock is already held` },
-    ]);
-    expect(await run({ Verb: 'check-session', Key: `${at}l`, Session: one }, lock(one))).toMatchObject({ status: 200 });
-    expect(await pair('l')).toMatchObject({ LockIndex: 1, Session: one });
-    expect(await run({ ...lock(one), Verb: 'unlock' }, lock(two))).toMatchObject({ status: 200 });
-    expect(await pair('l')).toMatchObject({ LockIndex: 2, Session: two });
-  });
-
   test('knows the lock-delay', async () => {
     const [one, two] = [await newSession(gateway), await newSession(gateway)];
     await ask(gateway, 'PUT', `kv/${at}l?acquire=${one}`);
@@ -116,15 +100,6 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
     expect((await run({ Verb: 'lock', Key: `${at}l`, Session: two })).Errors).toEqual([
       { OpIndex: 0, What: `failed to lock key "${at}l" due to lock delay` },
     ]);
-  });
-
-  test('deletes a tree', async () => {
-    for (const name of ['a', 'b', 'c/d']) await put(name, 'v');
-
-    expect(await run({ Verb: 'delete-tree', Key: at }, { Verb: 'set', Key: `${at}rest`, Value: null })).toMatchObject({
-      status: 200,
-    });
-    expect((await ask(gateway, 'GET', `kv/${at}?keys`)).json).toEqual([`${at}rest`]);
   });
 
   test('is done one at a time: counters that many add to at once lose nothing', async () => {

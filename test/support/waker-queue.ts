@@ -35,7 +35,6 @@ interface KeyLimits {
   readonly rate?: { readonly count: number; readonly per: Duration };
 }
 
-
 /** A queue and its wakers, over the whole stack down to a DynamoDB in memory that counts what each look costs. */
 export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
   const all = { ...SETTINGS, ...settings };

@@ -22,33 +22,6 @@ async function enter({ gate, ask }: ReturnType<typeof open>): Promise<{ address:
   return { address, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }
 
-test('answers each combination of method, path, origin, site and cookie', async () => {
-  const opened = open();
-  const { cookie } = await enter(opened);
-  const { root } = opened.gate;
-  const paths = { page: root, file: `${root}app.js`, act: `${root}api/acts`, style: '/layout.css', other: '/app.js' };
-  const said = {
-    origin: { '': undefined, 'own origin': 'http://127.0.0.1:8090', 'foreign origin': 'http://evil.example' },
-    site: { '': undefined, 'same-origin': 'same-origin', typed: 'none', 'cross-site': 'cross-site' },
-    cookie: { '': undefined, cookie },
-  };
-  const answers = new Map<string, string[]>();
-  for (const method of ['GET', 'HEAD', 'POST'])
-    for (const [what, path] of Object.entries(paths))
-      for (const [fromOrigin, origin] of Object.entries(said.origin))
-        for (const [fromSite, site] of Object.entries(said.site))
-          for (const [with_, given] of Object.entries(said.cookie)) {
-            const headers = { ...(origin && { origin }), ...(site && { 'sec-fetch-site': site }) };
-            const { status } = await opened.ask(path, { method, ...headers, ...(given && { cookie: given }) });
-            const group = `${method} ${what}: ${status}`;
-            const words = [fromOrigin, fromSite, with_].filter((word) => word !== '').join(' + ');
-            answers.set(group, [...(answers.get(group) ?? []), words === '' ? 'nothing' : words]);
-          }
-
-  const lines = [...answers].map(([group, words]) => `${group} with ${words.join('; ')}`);
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./gate-rules.txt');
-});
-
 test('an address lets one browser in once, and tells it once; the same browser may come again', async () => {
   const opened = open();
   const { gate, ask } = opened;

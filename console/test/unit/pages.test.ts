@@ -5,8 +5,7 @@
  */
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { DESTROYED, ENDED, LOCKS, NOW, QUEUE_RECORD, STARTED, ago, schedule } from '../../../test/support/made-rows.ts';
+import { ENDED, NOW, QUEUE_RECORD, STARTED, ago, schedule } from '../../../test/support/made-rows.ts';
 import {
   each,
   leaseholdOf,
@@ -198,98 +197,6 @@ test('what the pages of the console are answered', async () => {
 });
 
 const reason = 'a drill';
-const TASK = { queue: 'media', id: 'a', leaseCounter: 5 };
-const WHO = { queue: 'media', name: 'nightly' };
-
-/** What the page asks, and what the operation reports or throws. */
-const ACTS: readonly (readonly [act: object, report?: unknown])[] = [
-  [{ verb: 'task.run-now', ...TASK }, { kind: 'rescheduled' }],
-  [{ verb: 'task.run-now', ...TASK }, { kind: 'missing' }],
-  [
-    { verb: 'task.run-now', ...TASK },
-    { kind: 'waits', children: { total: 2, pending: 1 } },
-  ],
-  [
-    { verb: 'task.run-now', ...TASK },
-    { kind: 'unfit', state: 'done' },
-  ],
-  [{ verb: 'task.retry', ...TASK }, { kind: 'retried' }],
-  [{ verb: 'task.retry', ...TASK }, { kind: 'missing' }],
-  [
-    { verb: 'task.retry', ...TASK },
-    { kind: 'unfit', state: 'done' },
-  ],
-  [{ verb: 'task.cancel', ...TASK }, { kind: 'missing' }],
-  [
-    { verb: 'task.cancel', ...TASK },
-    { kind: 'ended', state: 'dead' },
-  ],
-  [{ verb: 'task.cancel', ...TASK }, { kind: 'cancelled' }],
-  [
-    { verb: 'task.cancel', ...TASK },
-    { kind: 'requested', session: 's' },
-  ],
-  [{ verb: 'task.cancel', ...TASK, leaseCounter: 0 }, new MismatchError('task a', 'changed since')],
-  [{ verb: 'queue.pause', queue: 'media' }, { isPaused: true }],
-  [{ verb: 'queue.resume', queue: 'media' }, { isPaused: false }],
-  [
-    { verb: 'schedule.run', ...WHO },
-    { kind: 'enqueued', task: { queue: 'media', id: 'nightly@1' } },
-  ],
-  [{ verb: 'schedule.run', ...WHO }, { kind: 'missing' }],
-  [{ verb: 'schedule.run', ...WHO }, { kind: 'skipped' }],
-  [{ verb: 'schedule.pause', ...WHO }, { pausedAt: 1 }],
-  [{ verb: 'schedule.resume', ...WHO }, {}],
-  [{ verb: 'schedule.resume', ...WHO }],
-  [{ verb: 'queue.retry', queue: 'media' }, 1],
-  [{ verb: 'queue.retry', queue: 'media', name: 'resize', fault: 'E', diedUntil: 0 }, 2],
-  [
-    { verb: 'task.enqueue', queue: 'media', name: 'resize' },
-    { id: 'a', created: true },
-  ],
-  [
-    { verb: 'task.enqueue', queue: 'media', name: 'resize', id: 'a', input: [1], delayMs: 5 },
-    { id: 'a', created: false },
-  ],
-  [
-    { verb: 'lock.release', key: 'k', leaseCounter: 4 },
-    { kind: 'released', closedUntil: NOW + 21_000, trustedUntil: NOW + 20_000 },
-  ],
-  [
-    { verb: 'lock.release', key: 'k', leaseCounter: 4 },
-    { kind: 'superseded', current: LOCKS[0] },
-  ],
-  [
-    { verb: 'lock.release', key: 'k', leaseCounter: 4 },
-    { kind: 'superseded', current: LOCKS[2] },
-  ],
-  [
-    { verb: 'semaphore.evict', name: 'n', leaseCounter: 4, lockDelayMs: 0 },
-    { session: 's', closedUntil: 0, trustedUntil: NOW + 20_000 },
-  ],
-  [{ verb: 'semaphore.evict', name: 'n', leaseCounter: 4 }],
-  [
-    { verb: 'session.destroy', id: 's' },
-    { kind: 'destroyed', session: DESTROYED },
-  ],
-  [
-    { verb: 'session.destroy', id: 's', lockDelayMs: 0 },
-    { kind: 'destroyed', session: { ...DESTROYED, notBefore: 0 } },
-  ],
-  [{ verb: 'session.destroy', id: 's' }, { kind: 'gone' }],
-  [{ verb: 'session.destroy', id: 's' }, new StoreUnavailableError('DynamoDB is away', { applied: 'no' })],
-  [{ verb: 'session.destroy', id: 's' }, Object.assign(new Error('no table'), { name: 'ResourceNotFoundException' })],
-  [{ verb: 'session.destroy', id: 's' }, new TypeError('a fault')],
-  [{ verb: 'session.destroy', id: '' }],
-  [{ verb: 'session.destroy', id: 's', reason: '' }],
-  [{ verb: 'lock.release', key: 'k' }],
-  [{ verb: 'lock.release', key: 'k', leaseCounter: -1 }],
-  [{ verb: 'lock.release', key: 'k', leaseCounter: 1.5 }],
-  [{ verb: 'task.enqueue', queue: 'media', name: 'resize', delayMs: '5' }],
-  [{ verb: 'queue.retry', queue: 'media', name: 7 }],
-  [{ verb: 'table.drop' }],
-  [[]],
-];
 
 test('an act makes every page be read again, and one that was refused before it began does not', async () => {
   const { routes, looks } = consoleOver({ isPaused: true });
@@ -305,18 +212,4 @@ test('an act makes every page be read again, and one that was refused before it 
   expect(await read()).toBe(1);
   expect((await act({})).status).toBe(200);
   expect(await read()).toBe(2);
-});
-
-test('what the console makes of acts', async () => {
-  const parts: string[] = [];
-  const perform = async (act: object, report: unknown, settings?: Settings): Promise<void> => {
-    const { routes, asked } = consoleOver(report, settings);
-    const body = JSON.stringify(Array.isArray(act) ? act : { reason: 'a drill', ...act });
-    const answer = await answered(routes.request('/acts', { method: 'POST', body }));
-    parts.push(shown(body, ...answer, ...asked));
-  };
-  for (const [act, report] of ACTS) await perform(act, report);
-  await perform({ verb: 'session.destroy', id: 's' }, { kind: 'destroyed', session: DESTROYED }, { isReadOnly: true });
-
-  await expect(parts.join('\n')).toMatchFileSnapshot('./made-acts.txt');
 });

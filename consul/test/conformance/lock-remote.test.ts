@@ -3,10 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { LiveSession } from '../../../shared/session/session-record.ts';
 import type { Process, World } from '../../../test/support/coordination.ts';
-import { passTime } from '../../../test/support/coordination.ts';
 import { describeInEveryWorld } from '../../../test/support/every-world.ts';
 import { loseNextAnswer } from '../../../test/support/lost-answer.ts';
-import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
+import { LOCK_DELAY_MS, SKEW_MS, TTL_MS, openLockWorld } from '../../../test/support/locks.ts';
 import type { Remote } from '../../remote/remote.ts';
 import { entryOf } from '../../remote/entry.ts';
 import { remoteOf } from '../remote-of.ts';
@@ -40,8 +39,6 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
   const acquire = (session: LiveSession, value = 'v', process = one) => run('acquire', session.id, value, process);
   const release = (session: LiveSession, value = 'left') => run('release', session.id, value);
   const counter = async () => (await other.leasehold.locks.get(key))?.leaseCounter ?? NaN;
-  const put = (bytes: Uint8Array, flags: bigint, process = one) =>
-    remoteOf(process).transactions.run([{ verb: 'set', key, content: { bytes, flags } }]);
   const entry = async () => entryOf((await other.leasehold.locks.get(key))!);
 
   describe('a renewal', () => {
@@ -174,65 +171,6 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     });
   });
 
-  describe('values', () => {
-    test('may be bytes, and are stored as such', async () => {
-      const bytes = new Uint8Array([0, 255, 1]);
-      await put(bytes, 2n ** 64n - 1n);
-
-      const stored = await entry();
-      expect([[...stored.bytes], stored.flags]).toEqual([[...bytes], 2n ** 64n - 1n]);
-      expect(await world.row(lockKey(key))).toMatchObject({ value: '', consul: { bytes } });
-    });
-
-    test('of the library replace them, with their flags, and leave nothing of them', async () => {
-      await put(new Uint8Array([0, 255, 1]), 7n);
-      const session = await create();
-      await acquire(session, 'a');
-
-      await one.leasehold.locks.put(key, '', { evenIfHeld: true });
-
-      expect(await entry()).toMatchObject({ bytes: Buffer.from(''), flags: 0n, lockIndex: 0, session: session.id });
-      expect(await world.row(lockKey(key))).not.toHaveProperty('consul');
-      await release(session);
-      await other.leasehold.locks.delete(key);
-      expect(await world.row(lockKey(key))).not.toHaveProperty('createdAt');
-    });
-
-    test('are not written again if unchanged', async () => {
-      await put(Buffer.from('v'), 7n);
-      const before = await world.row(lockKey(key));
-
-      expect(await put(Buffer.from('v'), 7n)).toMatchObject({ kind: 'done', written: [] });
-      expect(await world.row(lockKey(key))).toEqual(before);
-    });
-
-    test('released by force go to the next session, and the local holder learns of it', async () => {
-      const native = await one.leasehold.session({ ttl: TTL_MS });
-      const lock = await acquireNow(native, key, { value: 'v' });
-
-      expect(await run('release', native.id, 'left', other)).toBe('done');
-
-      expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'left', holder: undefined });
-      expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
-      expect(await (await other.leasehold.session({ ttl: TTL_MS })).tryLock(key)).toMatchObject({ kind: 'delayed' });
-      await passTime(world, world.clock.sleep(TTL_MS / 2));
-      expect([lock.signal.aborted, native.signal.aborted]).toEqual([true, false]);
-    });
-
-    test('deleted under a local holder end its tenure, and it learns of it', async () => {
-      const native = await one.leasehold.session({ ttl: TTL_MS });
-      const lock = await acquireNow(native, key, { value: 'v' });
-
-      expect(await other.leasehold.locks.delete(key)).toMatchObject({ kind: 'held' });
-      expect(await other.leasehold.locks.delete(key, { evenIfHeld: true })).toMatchObject({ kind: 'deleted' });
-
-      expect(await other.leasehold.locks.get(key)).toBeUndefined();
-      expect((await world.row(sessionKey(native.id)))?.revoked).toHaveLength(1);
-      expect(await (await other.leasehold.session({ ttl: TTL_MS })).tryLock(key)).toMatchObject({ kind: 'delayed' });
-      await expect(lock.update('late')).rejects.toThrow('lost');
-    });
-  });
-
   describe('a lost response', () => {
     test('recognizes an unanswered release, even if another holds the key by then', async () => {
       const [mine, theirs] = [await create({ lockDelayMs: 0 }), await create()];
@@ -252,50 +190,6 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
 
       await expect(acquire(session, 'b')).rejects.toMatchObject({ applied: 'unknown' });
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'theirs', holder: { session: session.id } });
-    });
-  });
-
-  describe('a prefix', () => {
-    test('is seen whole, with a fingerprint that changes with its content alone', async () => {
-      const { leasehold } = one;
-      const remote = remoteOf(one);
-      const empty = await remote.prefixes.view(`${key}/`);
-      await leasehold.locks.put(`${key}/b`, 'v');
-      await leasehold.locks.put(`${key}/a`, 'v');
-      const full = await remote.prefixes.view(`${key}/`);
-      const again = await remoteOf(other).prefixes.view(`${key}/`);
-      await leasehold.locks.delete(`${key}/a`);
-      await leasehold.locks.delete(`${key}/b`);
-      const emptied = await remote.prefixes.view(`${key}/`);
-
-      expect(full.entries.map((entry) => entry.key)).toEqual([`${key}/a`, `${key}/b`]);
-      expect(again.fingerprint).toBe(full.fingerprint);
-      expect(full.fingerprint).not.toBe(empty.fingerprint);
-      expect(emptied.fingerprint).toBe(empty.fingerprint);
-    });
-
-    test('notifies its waiters of an expired session below it', async () => {
-      const session = await create({ behaviour: 'delete' });
-      await acquire(session);
-      const before = await remoteOf(other).prefixes.view(key);
-      const isNews = ({ fingerprint }: typeof before): boolean => fingerprint !== before.fingerprint;
-
-      const next = await passTime(
-        world,
-        remoteOf(other).prefixes.watch(key, isNews, new AbortController().signal),
-        1_000,
-      );
-
-      expect(before.entries).toHaveLength(1);
-      expect(next.entries).toEqual([]);
-    });
-
-    test('lists what was just created, once that has been waited for', async () => {
-      await one.leasehold.locks.put(key, 'v');
-
-      await remoteOf(one).prefixes.awaitListed(key);
-
-      expect((await remoteOf(other).prefixes.view(key)).entries).toHaveLength(1);
     });
   });
 });

@@ -1,13 +1,11 @@
 /** Transactions over keys: the operations that gateways need. */
 import { beforeEach, expect, test } from 'vitest';
 import type { Session } from '../../../shared/client/session.ts';
-import type { LiveSession } from '../../../shared/session/session-record.ts';
 import type { Process, World } from '../../../test/support/coordination.ts';
 import { passTime } from '../../../test/support/coordination.ts';
 import { describeInEveryWorld } from '../../../test/support/every-world.ts';
 import { LOCK_DELAY_MS, TTL_MS, acquireNow, openLockWorld } from '../../../test/support/locks.ts';
 import type { Remote } from '../../remote/remote.ts';
-import { entryOf } from '../../remote/entry.ts';
 import { remoteOf } from '../remote-of.ts';
 
 describeInEveryWorld('a transaction over keys', (open) => {
@@ -34,35 +32,6 @@ describeInEveryWorld('a transaction over keys', (open) => {
   const content = (value: string) => ({ bytes: Buffer.from(value), flags: 0n });
   const run = (...operations: Parameters<Remote['transactions']['run']>[0][number][]) =>
     remoteOf(one).transactions.run(operations);
-  const acquire = (session: LiveSession) => run({ verb: 'acquire', key, session: session.id, content: content('v') });
-  const release = (session: LiveSession) =>
-    run({ verb: 'release', key, session: session.id, content: content('left') });
-
-  test('acquires, stores and deletes at once, or not at all', async () => {
-    const session = await create();
-    await one.leasehold.locks.put(`${key}/old`, 'o');
-
-    const refused = await run(
-      { verb: 'delete', key: `${key}/old` },
-      { verb: 'setIf', key: `${key}/new`, content: content('n'), index: 7 },
-    );
-    const done = await run(
-      { verb: 'acquire', key, session: session.id, content: content('held') },
-      { verb: 'set', key: `${key}/new`, content: content('n') },
-      { verb: 'delete', key: `${key}/old` },
-    );
-
-    expect(refused).toEqual({ kind: 'refused', failures: [{ at: 1, failure: { kind: 'stale' } }] });
-    expect(done).toMatchObject({
-      kind: 'done',
-      results: [[{ session: session.id, lockIndex: 1 }], [{ bytes: Buffer.from('n') }], []],
-    });
-    expect(await other.leasehold.locks.get(`${key}/old`)).toBeUndefined();
-    const stored = await other.leasehold.locks.get(`${key}/new`);
-    expect(done).toMatchObject({
-      results: [{}, [{ modifyIndex: stored?.modifyIndex, createIndex: stored?.createdAt }], {}],
-    });
-  });
 
   test.each([
     ['with others', true],
@@ -83,24 +52,6 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(outcome).toEqual({ kind: 'refused', failures: [{ at: 0, failure: { kind: 'sessionGone' } }] });
     expect((await locks.get(key))?.holder).toBeUndefined();
     expect(await locks.get(`${key}/beside`)).toBeUndefined();
-  });
-
-  test('releases and acquires in one step', async () => {
-    const [mine, theirs] = [await create(), await create()];
-    await acquire(mine);
-
-    const outcome = await run(
-      { verb: 'checkSession', key, session: mine.id },
-      { verb: 'release', key, session: mine.id, content: content('over') },
-      { verb: 'acquire', key, session: theirs.id, content: content('to you') },
-    );
-
-    expect(outcome).toMatchObject({ kind: 'done' });
-    expect(entryOf((await one.leasehold.locks.get(key))!)).toMatchObject({
-      session: theirs.id,
-      bytes: Buffer.from('to you'),
-      lockIndex: 2,
-    });
   });
 
   test('tells the session that loses a key by it, with the next heartbeat', async () => {
@@ -167,51 +118,6 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(await run(...keys.map((name) => ({ verb: 'delete', key: name }) as const))).toEqual({
       kind: 'tooMany',
       keys: 101,
-    });
-  });
-
-  test("reports each key's new index", async () => {
-    const [mine, theirs] = [await create(), await create()];
-    const set = { verb: 'set', key, content: content('new') } as const;
-    const acquireFor = ({ id }: LiveSession) =>
-      ({ verb: 'acquire', key, session: id, content: content('held') }) as const;
-    const releaseOf = ({ id }: LiveSession) =>
-      ({ verb: 'release', key, session: id, content: content('left') }) as const;
-    const remove = { verb: 'delete', key } as const;
-    await acquire(mine);
-    await release(mine);
-
-    for (const operations of [
-      [remove, set],
-      [remove, acquireFor(mine)],
-      [releaseOf(mine), acquireFor(mine)],
-      [remove, acquireFor(mine)],
-      [releaseOf(mine), acquireFor(theirs), releaseOf(theirs)],
-      [acquireFor(mine), releaseOf(mine), acquireFor(theirs)],
-      [remove, set],
-      [remove],
-      [acquireFor(mine)],
-    ]) {
-      world.clock.step(7);
-      const outcome = await run(...operations);
-
-      const stored = await one.leasehold.locks.get(key);
-      const told = outcome.kind === 'done' ? outcome.results.at(-1)?.[0] : outcome;
-      const { lockIndex, createIndex, modifyIndex } = stored === undefined ? {} : entryOf(stored);
-      expect(told, operations.map(({ verb }) => verb).join(', ')).toEqual(
-        stored === undefined ? undefined : expect.objectContaining({ lockIndex, createIndex, modifyIndex }),
-      );
-    }
-  });
-
-  test('reads rows as they were at one moment', async () => {
-    await one.leasehold.locks.put(key, 'a');
-
-    expect(
-      await run({ verb: 'get', key }, { verb: 'find', key: `${key}/none` }, { verb: 'list', prefix: key }),
-    ).toMatchObject({
-      kind: 'done',
-      results: [[{ bytes: Buffer.from('a') }], [], [{ key }]],
     });
   });
 });

@@ -90,37 +90,6 @@ describe('a worker of one’s own process', () => {
     expect(defined).toMatchObject([{ name: 'each second', task: 'tell', input: 'it is time' }]);
   });
 
-  test('defines a schedule that names its own queue there', async () => {
-    const elsewhere = defineSchedule('nightly', greet, { name: 'Ada' }, { cron: '0 3 * * *', queue: 'elsewhere' });
-
-    await create({ greet, schedules: [elsewhere] }, { queue: 'here', untilDrained: true }).run();
-
-    const definedIn = (queue: string) => Array.fromAsync(leasehold.schedules.list({ queue }));
-    expect(await definedIn('elsewhere')).toMatchObject([{ name: 'nightly', queue: 'elsewhere' }]);
-    expect(await definedIn('here')).toEqual([]);
-  });
-
-  test('hands running tasks back without counting their attempts when stopped', async () => {
-    const begun = Promise.withResolvers<string>();
-    const long = defineTask({
-      name: 'long',
-      run: async (_: null, { signal }) => {
-        begun.resolve('begun');
-        await once(signal, 'abort');
-        signal.throwIfAborted();
-      },
-    });
-    await leasehold.tasks.enqueue(long, null, { queue: 'stopped', id: 'long' });
-    const worker = create({ long }, { queue: 'stopped' });
-    const running = worker.run();
-    await begun.promise;
-    worker.stop();
-    worker.stop();
-
-    expect(await running).toEqual({ done: 0, retried: 0, dead: 0, other: 1 });
-    expect(await leasehold.tasks.get('long', 'stopped')).toMatchObject({ state: 'ready', attempts: 0 });
-  });
-
   test('counts as dead a task whose last attempt it lost with its session', async () => {
     const queue = 'buried';
     const dies = defineTask({

@@ -56,17 +56,6 @@ async function enqueue(count: number, options: EnqueueOptions & { readonly delay
 }
 
 describe('a long-lived worker', () => {
-  test('serves shards that only clients have, once the row of its queue counts them', async () => {
-    idle = openIdleWorld({ clientShards: 4 * IDLE_SHARDS });
-    await idle.world.run(() => idle.noteLanes('normal'));
-    await beside(async () => {
-      await enqueue(24);
-      await idle.clock.sleep(60_000);
-    });
-
-    expect(waited).toHaveLength(24);
-  });
-
   test.each([{ lanes: [] }, { lanes: ['normal'] }])(
     'pays 6 read units a second in its first idle minute and 1.6 afterwards, with lanes %o noted',
     async ({ lanes }) => {
@@ -139,33 +128,6 @@ describe('a long-lived worker', () => {
       expect(Math.max(...waited)).toBeLessThan(2 * ROUND_MS.idle);
     },
   );
-
-  test('finds waiting tasks of every lane when it starts, by priority', async () => {
-    const order: string[] = [];
-    const noop = defineTask({ name: 'noop', run: (_input, { id }) => void order.push(id) });
-    await idle.world.run(async () => {
-      await idle.client.enqueue('noop', {}, { id: 'plain' });
-      await idle.client.enqueue('noop', {}, { id: 'of a tenant', tenant: 'acme', priority: 'low' });
-      await idle.client.enqueue('noop', {}, { id: 'urgent', priority: 'high' });
-      const handBack = new AbortController();
-      const standing = idle.stand({ noop }, handBack.signal);
-      await idle.clock.sleep(1_000);
-      handBack.abort();
-      await standing;
-    });
-
-    expect(order).toEqual(['urgent', 'plain', 'of a tenant']);
-  });
-
-  test('exits without a claim if stopped before it began', async () => {
-    await idle.world.run(async () => {
-      await enqueue(3);
-
-      const report = await idle.stand(definitions(), AbortSignal.abort());
-
-      expect(report).toMatchObject({ claimed: 0, ended: 'handedBack' });
-    });
-  });
 
   test('polls nothing while its queue is paused, and continues once it is open', async () => {
     const pause = async (isPaused: boolean): Promise<void> => {

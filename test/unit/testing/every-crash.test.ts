@@ -1,9 +1,7 @@
 /** `kit.everyCrash`: a worker killed at each of its requests, once before the request and once after it. */
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
-import type { Committed } from '../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
-import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { CrashRun } from '../../../shared/testing/every-crash.ts';
 import { createTestKit } from '../../../shared/testing/kit.ts';
 
@@ -36,26 +34,6 @@ test('applies a commit once, wherever its worker is killed', async () => {
   expect(twice).toContain('unsent task.commit');
   expect(twice).not.toContain('unsent task.claim');
   expect(twice).not.toContain('unanswered task.commit');
-});
-
-test('begins each run at the same wall time', async () => {
-  const times = new Set<number>();
-  const late = defineTask({ name: 'late', run: (_: unknown, task) => task.commit(null) });
-  const kit = createTestKit({ tasks: { late } });
-
-  await kit.everyCrash(late, null, ({ task }) => times.add(task.createdAt));
-
-  expect(times.size).toBe(1);
-});
-
-test('waits for the end of a task of a tenant, which has its entry in another index', async () => {
-  const greet = defineTask({ name: 'greet', run: () => 'hello' });
-  const kit = createTestKit({ tasks: { greet } });
-  const states = new Set<string>();
-
-  await kit.everyCrash(greet, null, ({ task }) => states.add(task.state), { enqueue: { tenant: 'acme' } });
-
-  expect([...states]).toEqual(['done']);
 });
 
 test('an effect outside of the commit happens twice: the error names the request, and one option repeats it alone', async () => {
@@ -115,46 +93,6 @@ test.each([0, 2])(
     );
   },
 );
-
-test('finds the gap between a read and a write of a task that is not written for crashes', async () => {
-  const kit = createTestKit({ tables: [orders] });
-  const clumsy = defineTask({
-    name: 'clumsy',
-    async run(_: unknown, task) {
-      await task.saveProgress((typeof task.progress === 'number' ? task.progress : 0) + 1);
-      return task.progress;
-    },
-  });
-  const fresh = createTestKit({ tasks: { clumsy } });
-
-  await expect(
-    fresh.everyCrash(clumsy, null, ({ task }) => expect(task).toMatchObject({ progress: 1 })),
-  ).rejects.toThrow(/task\.saveProgress|task\.progress|task\.complete/);
-  expect(kit.rows('orders')).toEqual([]);
-});
-
-test('children that it waits for run to their end, and are made once', async () => {
-  const child = defineTask({
-    name: 'child',
-    run: (n: number, task) => task.commit(n, [{ Update: { ...COUNT, Key: { id: `child-${n}` } } }]),
-  });
-  const parent = defineTask({
-    name: 'parent',
-    run: (_: unknown, task): Promise<Committed> =>
-      task.children === undefined
-        ? task.waitFor([spawn(child, 1, { id: 'c-1' }), spawn(child, 2, { id: 'c-2' })])
-        : task.commit(task.children.done),
-  });
-  const kit = createTestKit({ tasks: { parent, child }, tables: [orders] });
-
-  await kit.everyCrash(parent, null, ({ task }) => {
-    expect(task).toMatchObject({ state: 'done', result: 2 });
-    expect(kit.rows('orders').map(({ id, shipped }) => [id, shipped])).toEqual([
-      ['child-1', 1],
-      ['child-2', 1],
-    ]);
-  });
-});
 
 test('never continues code of a killed worker, and aborts its signal', async () => {
   const seen: string[] = [];

@@ -81,28 +81,6 @@ test('a caller that is rejected after an attempt without an answer does not say 
   });
 });
 
-test('treats an unanswered attempt of a cancelled transaction as possibly applied', async () => {
-  const reasons = [
-    { code: 'None', message: undefined, item: undefined },
-    { code: 'ConditionalCheckFailed', message: undefined, item: undefined },
-  ];
-  const transact = (...kinds: ('unanswered' | 'transactionCanceled')[]) => {
-    const attempt = () =>
-      Promise.reject(
-        new DynamoFault(kinds.shift()!, { code: 'any', message: 'no', reasons: kinds.length > 0 ? [] : reasons }),
-      );
-    const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
-    const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-    return sender.transact(
-      { verb: slot.verb, kind: 'transactWrite', input: { TransactItems: [{ Put: slot.input }] } },
-      'mine',
-    );
-  };
-
-  expect(await transact('transactionCanceled')).toEqual({ kind: 'canceled', reasons, earlierAttempt: 'none' });
-  expect(await transact('unanswered', 'transactionCanceled')).toMatchObject({ earlierAttempt: 'unknown' });
-});
-
 test('names all tables of a transaction that misses one, because the service does not say which', async () => {
   const attempt = () =>
     Promise.reject(new DynamoFault('rejected', { code: 'ResourceNotFoundException', message: 'not found' }));

@@ -5,35 +5,6 @@ import { increment, TABLE, World } from './world.ts';
 const MINUTE_MS = 60_000;
 
 describe('transactWrite', () => {
-  test('applies all or nothing, and gives a reason for each refused action', () => {
-    const world = new World();
-    world.put({ pk: 'a', n: 1 });
-
-    const fault = world.fault('transactWrite', {
-      TransactItems: [
-        { Put: { TableName: TABLE, Item: { pk: 'b' } } },
-        {
-          Delete: {
-            TableName: TABLE,
-            Key: { pk: 'a' },
-            ConditionExpression: 'n > :two',
-            ExpressionAttributeValues: { ':two': 2 },
-            ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-          },
-        },
-        { Update: { TableName: TABLE, Key: { pk: 'c' }, UpdateExpression: 'SET x = gone' } },
-      ],
-    });
-
-    expect(fault).toMatchObject({ kind: 'transactionCanceled', applied: 'no' });
-    expect(fault.reasons).toMatchObject([
-      { code: 'None' },
-      { code: 'ConditionalCheckFailed', item: { pk: 'a', n: 1 } },
-      { code: 'ValidationError' },
-    ]);
-    expect(world.store.scan(TABLE)).toEqual([{ pk: 'a', n: 1 }]);
-  });
-
   test('names only the first action with an invalid item, before any condition', () => {
     const fault = new World().fault('transactWrite', {
       TransactItems: [
@@ -103,55 +74,5 @@ describe('transactWrite', () => {
     world.transact([{ Update: guarded }], 'token');
 
     expect(world.get('a')).toEqual({ pk: 'a', n: 2 });
-  });
-});
-
-describe('consumed capacity', () => {
-  test('is reported by the request that asks for it, by table and index', () => {
-    const world = new World();
-    const asking = { TableName: TABLE, ReturnConsumedCapacity: 'INDEXES' as const };
-
-    const put = world.store.apply('put', { ...asking, Item: { pk: 'a', queue: 'q', readyAt: 1 } });
-    const consistent = world.store.apply('get', { ...asking, Key: { pk: 'a' }, ConsistentRead: true });
-    const eventual = world.store.apply('get', { ...asking, Key: { pk: 'a' } });
-    const ready = world.ready(asking);
-
-    expect(put.ConsumedCapacity).toEqual({
-      TableName: TABLE,
-      CapacityUnits: 2,
-      Table: { CapacityUnits: 1 },
-      GlobalSecondaryIndexes: { ready: { CapacityUnits: 1 } },
-    });
-    expect(consistent.ConsumedCapacity).toMatchObject({ CapacityUnits: 1 });
-    expect(eventual.ConsumedCapacity).toMatchObject({ CapacityUnits: 0.5 });
-    expect(ready.ConsumedCapacity).toEqual({
-      TableName: TABLE,
-      CapacityUnits: 0.5,
-      Table: { CapacityUnits: 0 },
-      GlobalSecondaryIndexes: { ready: { CapacityUnits: 0.5 } },
-    });
-  });
-
-  test('is reported by transactions with the table doubled, and as reads when they are sent again', () => {
-    const world = new World();
-    const input = {
-      TransactItems: [{ Put: { TableName: TABLE, Item: { pk: 'a', queue: 'q', readyAt: 1 } } }],
-      ClientRequestToken: 'token',
-      ReturnConsumedCapacity: 'INDEXES' as const,
-    };
-
-    const first = world.store.apply('transactWrite', input);
-    const second = world.store.apply('transactWrite', input);
-
-    expect(first.ConsumedCapacity).toEqual([
-      {
-        TableName: TABLE,
-        CapacityUnits: 3,
-        WriteCapacityUnits: 3,
-        Table: { CapacityUnits: 2, WriteCapacityUnits: 2 },
-        GlobalSecondaryIndexes: { ready: { CapacityUnits: 1, WriteCapacityUnits: 1 } },
-      },
-    ]);
-    expect(second.ConsumedCapacity).toMatchObject([{ CapacityUnits: 2, ReadCapacityUnits: 2 }]);
   });
 });
