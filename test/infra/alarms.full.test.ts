@@ -20,39 +20,6 @@ interface Alarm {
 }
 
 describe('alarms and dashboard', () => {
-  test('one alarm for each way to fail its users, each with its runbook', () => {
-    const links = alarmsOf(synthesize().template()).map(
-      ({ AlarmDescription }) => AlarmDescription.split('Runbook: ')[1],
-    );
-
-    expect(links.sort()).toEqual([
-      'docs/operating.md#runbook-dead-tasks',
-      'docs/operating.md#runbook-dispatcher-errors',
-      'docs/operating.md#runbook-failing-tasks',
-      'docs/operating.md#runbook-lost-leases',
-      'docs/operating.md#runbook-oldest-ready-task',
-      'docs/operating.md#runbook-refused-claims',
-      'docs/operating.md#runbook-schedule-dead-letters',
-      'docs/operating.md#runbook-skipped-rows',
-      'docs/operating.md#runbook-stalled-tasks',
-      'docs/operating.md#runbook-starts-dropped',
-      'docs/operating.md#runbook-throttles',
-      'docs/operating.md#runbook-unknown-tasks',
-      'docs/operating.md#runbook-waker-failing',
-      'docs/operating.md#runbook-waker-late',
-      'docs/operating.md#runbook-waker-silent',
-      'docs/operating.md#runbook-worker-errors',
-    ]);
-  });
-
-  test('the descriptions link to the address that is given for the runbooks', () => {
-    const runbooks = 'https://wiki.example/operating?view=plain';
-    const alarms = alarmsOf(synthesize({ runbooks }).template());
-
-    expect(alarms.filter(({ AlarmDescription }) => !AlarmDescription.includes(` ${runbooks}#runbook-`))).toEqual([]);
-    expect(alarms).toHaveLength(16);
-  });
-
   test('the waker of several queues has its alarms once, and without a waker there are none of it', () => {
     const { stack, workers } = synthesize();
     const { table } = workers;
@@ -147,48 +114,6 @@ describe('alarms and dashboard', () => {
     expect(workers.waker).toBeDefined();
     expect(first).toBe(ofQueue + ofQueueInWaker + ofWaker);
     expect(both - first).toBe(ofQueue + ofQueueInWaker);
-  });
-
-  test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
-    const oldest = { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') };
-    const silence = (props: Parameters<typeof synthesize>[0], TreatMissingData: string): void =>
-      synthesize(props)
-        .template()
-        .hasResourceProperties('AWS::CloudWatch::Alarm', { ...oldest, TreatMissingData });
-
-    silence({}, 'breaching');
-    silence({ scheduleEnabled: false }, 'notBreaching');
-    silence({ schedule: Schedule.cron({}) }, 'breaching');
-    silence({ schedule: Schedule.rate(Duration.days(1)) }, 'ignore');
-    silence({ schedule: Schedule.cron({ hour: '3' }) }, 'ignore');
-    silence({ schedule: Schedule.cron({ hour: '3' }), scheduleEnabled: false }, 'notBreaching');
-  });
-
-  test.each([
-    [Schedule.rate(Duration.minutes(1)), 10 * 60_000],
-    [Schedule.cron({}), 10 * 60_000],
-    [Schedule.cron({ minute: '0/15' }), 45 * 60_000],
-    [Schedule.rate(Duration.hours(1)), 3 * 3_600_000],
-    [Schedule.cron({ hour: '3' }), 25 * 3_600_000],
-  ])('a task may wait as long as its schedule suggests (%o)', (schedule, thresholdMs) => {
-    synthesize({ schedule })
-      .template()
-      .hasResourceProperties('AWS::CloudWatch::Alarm', {
-        AlarmDescription: Match.stringLikeRegexp('oldest-ready-task'),
-        Threshold: thresholdMs,
-      });
-  });
-
-  test('they tell the topic that was given, and can be left out', () => {
-    const { stack } = synthesize({ alarms: false, dashboard: false });
-    const topic = new Topic(stack, 'Oncall');
-    new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: topic, alarms: { deadTasks: 7 } });
-    const synthesized = Template.fromStack(stack);
-
-    synthesized.resourceCountIs('AWS::CloudWatch::Alarm', 16);
-    synthesized.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
-    synthesized.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [stack.resolve(topic.topicArn)] });
-    synthesized.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'TasksDead', Threshold: 7 });
   });
 });
 

@@ -1,10 +1,7 @@
 /** Rights that are missing: whose end is refused, who goes on, and what says which grant is meant. On the policies of two queues. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { Context } from 'aws-lambda';
-import { afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { ENV } from '../../functions/env.ts';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createWorkHandler } from '../../functions/work.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { createWorker } from '../../shared/client/create-worker.ts';
@@ -20,9 +17,9 @@ import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { silent } from '../../shared/testing/silent-log.ts';
 import { tasks as tasksOfEveryEnd } from './enforced-tasks.ts';
+import { Gates, lambdaContext, stubHandler, upstream } from './gates.ts';
 import { statementsOf } from './policy.ts';
 import type { PolicyGate } from './policy-gate.ts';
-import { openPolicyGate } from './policy-gate.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
 import { clientConfig, openTools } from './tools.ts';
 
@@ -38,14 +35,11 @@ media.grantEnqueue(catalogue);
 const container = new Role(stack, 'Container', { assumedBy: new ServicePrincipal('ecs-tasks.amazonaws.com') });
 catalogue.grantWork(container);
 const roles = { worker: catalogue.worker.role, container };
-const template = Template.fromStack(stack);
-const logicalIdOf = (resource: { node: { defaultChild?: unknown } }): string =>
-  stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
-
-const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+const table = `denied-${systemRuntime.ids.unique()}`;
+const gates = new Gates(stack, media, table);
+const place = { table, queue: 'catalogue', shards: SHARDS };
 
 describe.skipIf(upstream === null)('a worker without a permission', () => {
-  const table = `denied-${systemRuntime.ids.unique()}`;
   const endpoint = upstream ?? '';
   let gate: PolicyGate;
   let root: ReturnType<typeof createLeasehold>;
@@ -58,34 +52,20 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
     client.destroy();
   });
   beforeEach(() => {
-    root = createLeasehold({ table, endpoint, clientConfig, queue: 'catalogue', shards: SHARDS });
+    root = createLeasehold({ ...place, endpoint, clientConfig });
   });
   afterEach(async () => {
     vi.unstubAllEnvs();
     root.close();
-    await gate[Symbol.asyncDispose]();
+    await gates.close();
   });
 
   async function openGate(role: keyof typeof roles, without?: number): Promise<void> {
-    const all = statementsOf(template, logicalIdOf(roles[role]));
-    const statements = all.filter((_, nth) => nth !== without);
-    gate = await openPolicyGate({ upstream: endpoint, table, statements, logicalId: logicalIdOf(media.table.table) });
+    gate = await gates.for(roles[role], without);
   }
 
   async function invoke(tasks: Parameters<typeof createWorkHandler>[0]) {
-    const variables = {
-      [ENV.table]: table,
-      [ENV.queue]: 'catalogue',
-      [ENV.shards]: String(SHARDS),
-      [ENV.deadlineMarginMs]: '500',
-      [ENV.endpoint]: gate.endpoint,
-      AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
-      POWERTOOLS_LOG_LEVEL: 'SILENT',
-      POWERTOOLS_METRICS_DISABLED: 'true',
-    };
-    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+    stubHandler(gate, place);
     return createWorkHandler(tasks)({ queue: 'catalogue', homeShards: [0] }, lambdaContext());
   }
 
@@ -150,7 +130,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
     expect({ state, name: error?.name }).toEqual({ state: 'ready', name: 'NotPermitted' });
     expect(error?.message).toMatch(NAMED);
 
-    const tools = openTools(endpoint, { table, queue: 'catalogue', shards: SHARDS });
+    const tools = openTools(endpoint, place);
     await tools.operator.reschedule(id, { delay: '0s' });
     tools.close();
     await again();
@@ -208,7 +188,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
       action === 'dynamodb:UpdateItem' && leadingKeys?.[0] === 'batch#catalogue#b';
     const victim = defineTask({ name: 'victim', retry: { maxAttempts: 1 }, run: () => 'ok' });
     await batchOf('b');
-    const tools = openTools(endpoint, { table, queue: 'catalogue', shards: SHARDS });
+    const tools = openTools(endpoint, place);
     await tools.ports.tasks.claim((await rowOf('b')) as ReadyTask, 'ghost', { now: Date.now(), nonce: 'ghost' });
     tools.close();
     await root.tasks.enqueue('neighbour', {}, { id: 'goes-on' });
@@ -220,7 +200,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
   });
 
   describe('in a container', () => {
-    const rules = statementsOf(template, logicalIdOf(container)).length;
+    const rules = statementsOf(gates.template, gates.logicalIdOf(container)).length;
     const often = defineSchedule('often', neighbour, null, { cron: '* * * * * *', missed: 'last' });
 
     const large = defineTask({ name: 'large', run: () => 'x'.repeat(2_000) });
@@ -238,11 +218,9 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
       const worker = createWorker(
         { ...tasksOfEveryEnd(`${table}-effects`), neighbour, large, durable, schedules: [often] },
         {
-          table,
+          ...place,
           endpoint: gate.endpoint,
           clientConfig,
-          queue: 'catalogue',
-          shards: SHARDS,
           untilDrained: true,
           log: silent,
         },
@@ -269,14 +247,3 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
     });
   });
 });
-
-/** Longer than any task needs, so that a busy machine does not make one hand back its work. */
-function lambdaContext(): Context {
-  const deadline = performance.now() + 600_000;
-  return {
-    awsRequestId: systemRuntime.ids.unique(),
-    functionName: 'test',
-    logStreamName: 'test',
-    getRemainingTimeInMillis: () => deadline - performance.now(),
-  } as Context;
-}

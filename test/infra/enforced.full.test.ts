@@ -4,11 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { Template } from 'aws-cdk-lib/assertions';
-import type { Grant, Role } from 'aws-cdk-lib/aws-iam';
-import { Role as IamRole, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { Context } from 'aws-lambda';
-import { afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
@@ -18,9 +14,8 @@ import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { SPAWNED_IN_ORDER, tasks } from './enforced-tasks.ts';
-import { statementsOf } from './policy.ts';
+import { Gates, lambdaContext, newRole, stubHandler, upstream } from './gates.ts';
 import type { PolicyGate } from './policy-gate.ts';
-import { openPolicyGate } from './policy-gate.ts';
 import { synthesize } from './synthesize.ts';
 import type { Tools } from './tools.ts';
 import { clientConfig, look, openTools } from './tools.ts';
@@ -32,24 +27,19 @@ const settings = { queue: QUEUE, shards: SHARDS };
 
 const { stack, workers } = synthesize({ shards: SHARDS });
 const roles = {
-  enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
-  replace: newRole('replace', (role) => workers.grantReplace(role)),
-  coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
-  observe: newRole('observe', (role) => workers.grantObserve(role)),
-  operate: newRole('operate', (role) => workers.grantOperate(role)),
+  enqueue: newRole(stack, 'enqueue', (role) => workers.grantEnqueue(role)),
+  replace: newRole(stack, 'replace', (role) => workers.grantReplace(role)),
+  coordinate: newRole(stack, 'coordinate', (role) => workers.grantCoordinate(role)),
+  observe: newRole(stack, 'observe', (role) => workers.grantObserve(role)),
+  operate: newRole(stack, 'operate', (role) => workers.grantOperate(role)),
   work: workers.worker.role,
   dispatch: workers.dispatcher.handler.role,
   wake: workers.waker!.handler.role,
 };
-const template = Template.fromStack(stack);
-const logicalIdOf = (resource: { node: { defaultChild?: unknown } }): string =>
-  stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
-
-const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+const table = `enforced-${systemRuntime.ids.unique()}`;
+const gates = new Gates(stack, workers, table);
 
 describe.skipIf(upstream === null)('a worker with its policies enforced', () => {
-  const table = `enforced-${systemRuntime.ids.unique()}`;
-  const gates: PolicyGate[] = [];
   beforeAll(async () => {
     const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
     await createTable(client, table);
@@ -58,7 +48,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
   });
   afterEach(async () => {
     vi.unstubAllEnvs();
-    await Promise.all(gates.splice(0).map((gate) => gate[Symbol.asyncDispose]()));
+    await gates.close();
   });
 
   test.each(['enqueue', 'replace'] as const)(
@@ -110,7 +100,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
 
     expect(gate.refusals()).toEqual([]);
     expect(report).toMatchObject({ duplicate: false, recurred: 1, failedStarts: 0 });
-    expect(gate.invoked).toContain(logicalIdOf(workers.worker.function));
+    expect(gate.invoked).toContain(gates.logicalIdOf(workers.worker.function));
     await root.schedules.remove('often');
     root.close();
   });
@@ -173,7 +163,6 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
 
     const dispatchGate = await gateFor('dispatch');
     stubHandlerEnvironment(dispatchGate, { [ENV.maxWorkers]: '4', ...dispatcherVariables(dispatchGate) });
-    vi.resetModules();
     const { handler: dispatch } = await import('../../functions/dispatch.ts');
     await dispatch({ schedule: QUEUE, slot: '2026-08-01T00:01:00Z' }, lambdaContext());
 
@@ -185,7 +174,6 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
   test('a tick whose slot the scheduler did not fill in is refused, not taken for all ticks to come', async () => {
     const gate = await gateFor('dispatch');
     stubHandlerEnvironment(gate, dispatcherVariables(gate));
-    vi.resetModules();
     const { handler } = await import('../../functions/dispatch.ts');
 
     const tick = handler({ schedule: QUEUE, slot: '<aws.scheduler.scheduled-time>' }, lambdaContext());
@@ -280,17 +268,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     root.close();
   });
 
-  async function gateFor(role: keyof typeof roles): Promise<PolicyGate> {
-    const statements = statementsOf(template, logicalIdOf(roles[role]));
-    const gate = await openPolicyGate({
-      upstream: upstream ?? '',
-      table,
-      statements,
-      logicalId: logicalIdOf(workers.table.table),
-    });
-    gates.push(gate);
-    return gate;
-  }
+  const gateFor = (role: keyof typeof roles): Promise<PolicyGate> => gates.for(roles[role]);
 
   function connectAs(endpoint: string): Tools {
     return openTools(endpoint, { table, ...settings });
@@ -309,40 +287,10 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
   }
 
   function stubHandlerEnvironment(gate: PolicyGate, more: Record<string, string> = {}): void {
-    const variables = {
-      [ENV.table]: table,
-      [ENV.queue]: QUEUE,
-      [ENV.shards]: String(SHARDS),
-      [ENV.deadlineMarginMs]: '500',
-      [ENV.endpoint]: gate.endpoint,
-      AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
-      POWERTOOLS_LOG_LEVEL: 'SILENT',
-      POWERTOOLS_METRICS_DISABLED: 'true',
-      ...more,
-    };
-    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+    stubHandler(gate, { table, ...settings }, more);
   }
 });
 
 function dispatcherVariables({ endpoint }: PolicyGate): Record<string, string> {
-  return { [ENV.workerFunction]: logicalIdOf(workers.worker.function), AWS_ENDPOINT_URL_LAMBDA: endpoint };
-}
-
-function newRole(id: string, grant: (role: Role) => Grant): Role {
-  const role = new IamRole(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-  grant(role);
-  return role;
-}
-
-/** Longer than any task needs, so that a busy machine does not make one hand back its work. */
-function lambdaContext(): Context {
-  const deadline = performance.now() + 600_000;
-  return {
-    awsRequestId: systemRuntime.ids.unique(),
-    functionName: 'test',
-    logStreamName: 'test',
-    getRemainingTimeInMillis: () => deadline - performance.now(),
-  } as Context;
+  return { [ENV.workerFunction]: gates.logicalIdOf(workers.worker.function), AWS_ENDPOINT_URL_LAMBDA: endpoint };
 }

@@ -4,16 +4,11 @@
  * policies, which refuse a whole `BatchGetItem` for one key that they do not know.
  */
 import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { Template } from 'aws-cdk-lib/assertions';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
-import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
   batchKey,
@@ -33,44 +28,34 @@ import {
   waitGroupKey,
 } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
-import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
-import { createQueueStore } from '../../shared/tasks/rows/dynamo-queue-store.ts';
-import { createScheduleStore } from '../../shared/tasks/rows/dynamo-schedule-store.ts';
-import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { groupPlace } from '../../shared/tasks/rows/task/index-places.ts';
-import { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
-import type { PolicyGate } from './policy-gate.ts';
-import { openPolicyGate } from './policy-gate.ts';
-import { statementsOf } from './policy.ts';
+import { Gates, lambdaContext, newRole, stubHandler, upstream } from './gates.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
+import { clientConfig, openTools } from './tools.ts';
 
-const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
-const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 const table = `foreign-${systemRuntime.ids.unique()}`;
 const QUEUE = 'mail';
 const KEY = 'customer-7';
-const settings = { queue: QUEUE, shards: 1 };
+const place = { table, queue: QUEUE, shards: 1 };
 
 const { stack, workers: media } = synthesize({ shards: 1 });
 const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: QUEUE, table: media.table, shards: 1 });
 const roles = {
-  grantEnqueue: newRole('enqueue', (role) => media.grantEnqueue(role)),
-  grantReplace: newRole('replace', (role) => media.grantReplace(role)),
-  grantSchedule: newRole('schedule', (role) => media.grantSchedule(role)),
-  grantCoordinate: newRole('coordinate', (role) => media.grantCoordinate(role)),
-  grantOperate: newRole('operate', (role) => media.grantOperate(role)),
+  grantEnqueue: newRole(stack, 'enqueue', (role) => media.grantEnqueue(role)),
+  grantReplace: newRole(stack, 'replace', (role) => media.grantReplace(role)),
+  grantSchedule: newRole(stack, 'schedule', (role) => media.grantSchedule(role)),
+  grantCoordinate: newRole(stack, 'coordinate', (role) => media.grantCoordinate(role)),
+  grantOperate: newRole(stack, 'operate', (role) => media.grantOperate(role)),
   worker: media.worker.role,
   dispatcher: media.dispatcher.handler.role,
   waker: media.waker!.handler.role,
   mailWorker: mail.worker.role,
   mailDispatcher: mail.dispatcher.handler.role,
   mailWaker: mail.waker!.handler.role,
-  mailOperator: newRole('mail-operate', (role) => mail.grantOperate(role)),
+  mailOperator: newRole(stack, 'mail-operate', (role) => mail.grantOperate(role)),
 };
-const template = Template.fromStack(stack);
+const gates = new Gates(stack, media, table);
 
 /** Every kind of row that a principal of the other queue, or of none, may write. */
 const ROWS: Readonly<Record<string, (id: string) => RowKey>> = {
@@ -119,16 +104,17 @@ const PRINCIPALS = [
 type Attributes = (id: string) => Readonly<Record<string, { readonly S: string } | { readonly N: string }>>;
 
 describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a queue', () => {
-  const gates: PolicyGate[] = [];
   const put: string[] = [];
-  const root = connectAs(upstream ?? '');
+  const root = openTools(upstream ?? '', place);
   beforeAll(async () => {
-    await createTable(await root.connection.openClient(), table);
+    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
+    await createTable(client, table);
+    client.destroy();
     for (const principal of PRINCIPALS) await writeEntries(principal);
   });
   afterAll(async () => {
     root.close();
-    await Promise.all(gates.map((gate) => gate[Symbol.asyncDispose]()));
+    await gates.close();
     vi.unstubAllEnvs();
   });
 
@@ -149,21 +135,26 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     for (const id of ids.slice(2)) await root.leasehold.tasks.enqueue('any', {}, { id, key: KEY, limit: 1 });
     await systemRuntime.clock.sleep(1_100);
 
-    const waker = await gateFor('mailWaker');
-    const queues = JSON.stringify([{ queue: QUEUE, workerFunction: logicalIdOf(mail.worker.function), shards: 1 }]);
-    stubEnvironment(waker, { [ENV.wakeQueues]: queues, AWS_ENDPOINT_URL_LAMBDA: waker.endpoint });
+    const waker = await gates.for(roles.mailWaker);
+    const queues = JSON.stringify([
+      { queue: QUEUE, workerFunction: gates.logicalIdOf(mail.worker.function), shards: 1 },
+    ]);
+    stubHandler(waker, place, { [ENV.wakeQueues]: queues, AWS_ENDPOINT_URL_LAMBDA: waker.endpoint });
     const { handler: wake } = await import('../../functions/wake.ts');
     const dynamodb = { Keys: { pk: { S: taskKey(QUEUE, 'plain').pk } } };
     const woken = await wake({ Records: [{ eventName: 'INSERT', dynamodb }] }, lambdaContext());
 
-    const dispatcher = await gateFor('mailDispatcher');
-    const workerFunction = logicalIdOf(mail.worker.function);
-    stubEnvironment(dispatcher, { [ENV.workerFunction]: workerFunction, AWS_ENDPOINT_URL_LAMBDA: dispatcher.endpoint });
+    const dispatcher = await gates.for(roles.mailDispatcher);
+    const workerFunction = gates.logicalIdOf(mail.worker.function);
+    stubHandler(dispatcher, place, {
+      [ENV.workerFunction]: workerFunction,
+      AWS_ENDPOINT_URL_LAMBDA: dispatcher.endpoint,
+    });
     const { handler: dispatch } = await import('../../functions/dispatch.ts');
     const tick = await dispatch({ schedule: QUEUE, slot: '2026-08-01T00:00:00Z' }, lambdaContext());
 
-    const worker = await gateFor('mailWorker');
-    stubEnvironment(worker);
+    const worker = await gates.for(roles.mailWorker);
+    stubHandler(worker, place);
     await createWorkHandler(TASKS)({ queue: QUEUE, homeShards: [0] }, lambdaContext());
 
     const refusals = [waker, dispatcher, worker].map((gate) => gate.refusals());
@@ -178,8 +169,8 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
   });
 
   test('are in no list of an operator, who sees what is of the queue', async () => {
-    const gate = await gateFor('mailOperator');
-    const hands = connectAs(gate.endpoint);
+    const gate = await gates.for(roles.mailOperator);
+    const hands = openTools(gate.endpoint, place);
 
     const dead = await Array.fromAsync(hands.operator.dead());
     const open = await Array.fromAsync(hands.operator.open({ shards: 1 }));
@@ -194,7 +185,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
 
   /** One of each kind of row that the principal may write, into each partition; and a page full of one kind. */
   async function writeEntries(principal: (typeof PRINCIPALS)[number]): Promise<void> {
-    const gate = await gateFor(principal);
+    const gate = await gates.for(roles[principal]);
     const client = new DynamoDBClient({ endpoint: gate.endpoint, ...clientConfig, maxAttempts: 1 });
     for (const [partition, { attributes, flood }] of Object.entries(PARTITIONS)) {
       for (const [kind, keyOf] of Object.entries(ROWS)) {
@@ -210,14 +201,6 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
       }
     }
     client.destroy();
-  }
-
-  async function gateFor(role: keyof typeof roles): Promise<PolicyGate> {
-    const statements = statementsOf(template, logicalIdOf(roles[role]));
-    const logicalId = logicalIdOf(media.table.table);
-    const gate = await openPolicyGate({ upstream: upstream ?? '', table, logicalId, statements });
-    gates.push(gate);
-    return gate;
   }
 });
 
@@ -255,67 +238,3 @@ function listed(partition: string, place: (id: string) => string): Attributes {
 }
 
 const TASKS = { any: defineTask({ name: 'any', run: () => 'ok' }) };
-
-function connectAs(endpoint: string) {
-  const connection = connectDynamo({ endpoint, clientConfig }, systemRuntime);
-  const { sender, gauge } = connection;
-  const ports = {
-    runtime: systemRuntime,
-    gauge,
-    tasks: createTaskStore(sender, { table, shards: 1 }),
-    operations: createTaskOperatorStore(sender, { table, shards: 1 }),
-    queues: createQueueStore(sender, table),
-    schedules: createScheduleStore(sender, { table, shards: 1 }),
-    sessions: createSessionStore(sender, table),
-  };
-  const leasehold = createLeasehold({ table, endpoint, clientConfig, ...settings });
-  return {
-    connection,
-    leasehold,
-    operator: new TaskOperator(ports, { queue: QUEUE }),
-    schedules: new ScheduleClient(ports, { queue: QUEUE }),
-    close() {
-      leasehold.close();
-      connection.close();
-    },
-  };
-}
-
-function stubEnvironment(gate: PolicyGate, more: Readonly<Record<string, string>> = {}): void {
-  vi.unstubAllEnvs();
-  vi.resetModules();
-  const variables = {
-    [ENV.table]: table,
-    [ENV.queue]: QUEUE,
-    [ENV.shards]: '1',
-    [ENV.deadlineMarginMs]: '500',
-    [ENV.endpoint]: gate.endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
-    POWERTOOLS_LOG_LEVEL: 'SILENT',
-    POWERTOOLS_METRICS_DISABLED: 'true',
-    ...more,
-  };
-  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-}
-
-function newRole(id: string, grant: (role: Role) => unknown): Role {
-  const role = new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-  grant(role);
-  return role;
-}
-
-function logicalIdOf(resource: { node: { defaultChild?: unknown } }): string {
-  return stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
-}
-
-function lambdaContext(): Context {
-  const deadline = performance.now() + 30_000;
-  return {
-    awsRequestId: systemRuntime.ids.unique(),
-    functionName: 'test',
-    logStreamName: 'test',
-    getRemainingTimeInMillis: () => deadline - performance.now(),
-  } as Context;
-}

@@ -12,9 +12,7 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { Template } from 'aws-cdk-lib/assertions';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
   batchKey,
@@ -33,29 +31,27 @@ import {
 import { createTable } from '../../shared/dynamo/table.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { PolicyGate } from './policy-gate.ts';
-import { openPolicyGate } from './policy-gate.ts';
-import { statementsOf } from './policy.ts';
+import { Gates, newRole, upstream } from './gates.ts';
 import { synthesize } from './synthesize.ts';
+import { clientConfig } from './tools.ts';
 import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 
-const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
-const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 const table = `limits-${systemRuntime.ids.unique()}`;
 
 const { stack, workers } = synthesize();
 const roles = {
-  grantEnqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
-  grantSchedule: newRole('schedule', (role) => workers.grantSchedule(role)),
-  grantCallbacks: newRole('callbacks', (role) => workers.grantCallbacks(role)),
-  grantReplace: newRole('replace', (role) => workers.grantReplace(role)),
-  grantCoordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
-  grantObserve: newRole('observe', (role) => workers.grantObserve(role)),
-  grantOperate: newRole('operate', (role) => workers.grantOperate(role)),
+  grantEnqueue: newRole(stack, 'enqueue', (role) => workers.grantEnqueue(role)),
+  grantSchedule: newRole(stack, 'schedule', (role) => workers.grantSchedule(role)),
+  grantCallbacks: newRole(stack, 'callbacks', (role) => workers.grantCallbacks(role)),
+  grantReplace: newRole(stack, 'replace', (role) => workers.grantReplace(role)),
+  grantCoordinate: newRole(stack, 'coordinate', (role) => workers.grantCoordinate(role)),
+  grantObserve: newRole(stack, 'observe', (role) => workers.grantObserve(role)),
+  grantOperate: newRole(stack, 'operate', (role) => workers.grantOperate(role)),
   worker: workers.worker.role,
   dispatcher: workers.dispatcher.handler.role,
   waker: workers.waker!.handler.role,
 };
-const template = Template.fromStack(stack);
+const gates = new Gates(stack, workers, table);
 
 type Attempt = (client: DynamoDBClient) => Promise<unknown>;
 type Attributes = Readonly<Record<string, string | number>>;
@@ -160,16 +156,12 @@ function casesOf(role: string, cell: string, stop: string) {
 }
 
 describe.skipIf(upstream === null)('code that has a role and calls DynamoDB directly', () => {
-  const gates = new Map<string, PolicyGate>();
+  const opened = new Map<string, PolicyGate>();
   beforeAll(async () => {
     const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
     await createTable(client, table);
     client.destroy();
-    for (const [name, role] of Object.entries(roles)) {
-      const statements = statementsOf(template, logicalIdOf(role));
-      const logicalId = logicalIdOf(workers.table.table);
-      gates.set(name, await openPolicyGate({ upstream: upstream ?? '', table, logicalId, statements }));
-    }
+    for (const [name, role] of Object.entries(roles)) opened.set(name, await gates.for(role));
   });
   // Some attempts take it away.
   beforeEach(async () => {
@@ -177,9 +169,7 @@ describe.skipIf(upstream === null)('code that has a role and calls DynamoDB dire
     await put(PAYLOAD, { text: 'a secret' })(client);
     client.destroy();
   });
-  afterAll(async () => {
-    await Promise.all([...gates.values()].map((gate) => gate[Symbol.asyncDispose]()));
-  });
+  afterAll(() => gates.close());
 
   test('is in the table of the documents, line by line', () => {
     expect(CASES.length).toBeGreaterThan(15);
@@ -187,7 +177,7 @@ describe.skipIf(upstream === null)('code that has a role and calls DynamoDB dire
   });
 
   test.each(CASES)('$role: to $tries is stopped by $stop', async ({ role, tries, stop }) => {
-    const client = new DynamoDBClient({ endpoint: gates.get(role)?.endpoint ?? '', ...clientConfig, maxAttempts: 1 });
+    const client = new DynamoDBClient({ endpoint: opened.get(role)?.endpoint ?? '', ...clientConfig, maxAttempts: 1 });
 
     const refusal = await ATTEMPTS[tries]!(client).then(
       () => undefined,
@@ -252,14 +242,4 @@ function valuesOf(attributes: Attributes): Record<string, { S: string } | { N: s
       typeof value === 'number' ? { N: String(value) } : { S: value },
     ]),
   );
-}
-
-function newRole(id: string, grant: (role: Role) => unknown): Role {
-  const role = new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-  grant(role);
-  return role;
-}
-
-function logicalIdOf(resource: { node: { defaultChild?: unknown } }): string {
-  return stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
 }

@@ -3,7 +3,7 @@
  * `ALLOWED` is the complete list; every other combination must be refused.
  */
 import { Template } from 'aws-cdk-lib/assertions';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Role } from 'aws-cdk-lib/aws-iam';
 import { describe, expect, test } from 'vitest';
 import {
   batchKey,
@@ -25,6 +25,7 @@ import {
   waitGroupKey,
   waitGroupMemberKey,
 } from '../../shared/dynamo/engine/keys.ts';
+import { newRole } from './gates.ts';
 import type { Request, Statement } from './policy.ts';
 import { isAllowed, policiesOf, resourceName, statementsOf } from './policy.ts';
 import { synthesize } from './synthesize.ts';
@@ -229,12 +230,12 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
 
 const { stack, workers } = synthesize();
 const grantees = {
-  enqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
-  replace: newRole('replace', (role) => workers.grantReplace(role)),
-  schedules: newRole('schedules', (role) => workers.grantSchedule(role)),
-  coordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
-  observe: newRole('observe', (role) => workers.grantObserve(role)),
-  operate: newRole('operate', (role) => workers.grantOperate(role)),
+  enqueue: newRole(stack, 'enqueue', (role) => workers.grantEnqueue(role)),
+  replace: newRole(stack, 'replace', (role) => workers.grantReplace(role)),
+  schedules: newRole(stack, 'schedules', (role) => workers.grantSchedule(role)),
+  coordinate: newRole(stack, 'coordinate', (role) => workers.grantCoordinate(role)),
+  observe: newRole(stack, 'observe', (role) => workers.grantObserve(role)),
+  operate: newRole(stack, 'operate', (role) => workers.grantOperate(role)),
 };
 const template = Template.fromStack(stack);
 const table = only('AWS::DynamoDB::Table', () => true);
@@ -355,12 +356,6 @@ describe('every policy of the template', () => {
     expect(roles.filter((role) => 'ManagedPolicyArns' in (role.Properties as object))).toEqual([]);
   });
 });
-
-function newRole(id: string, grant: (role: Role) => unknown): Role {
-  const role = new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-  grant(role);
-  return role;
-}
 
 function logicalId(role: Role): string {
   return stack.getLogicalId(role.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
