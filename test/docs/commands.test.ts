@@ -132,15 +132,4 @@ describe('the check itself', () => {
   ])('finds %s', (_what, text) => {
     expect(planted(text)).toHaveLength(1);
   });
-
-  test.each([
-    ['a script with arguments', block('npm run bench -- queue')],
-    ['global options', block('leasehold tasks list --state dead --json --table x')],
-    ['what is behind two dashes', block('leasehold run --lock nightly -- ./nightly.sh --colour red')],
-    ['a module that is named like the command', 'Import `leasehold/tasks`.'],
-    ['a comment', block('npm test   # npm run nothing')],
-    ['a command that a sentence speaks of', 'Use `leasehold queues resume`.'],
-  ])('accepts %s', (_what, text) => {
-    expect(planted(text)).toEqual([]);
-  });
 });

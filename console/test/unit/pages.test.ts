@@ -161,21 +161,12 @@ const PAGES = [
   '/semaphores',
   '/schedules',
   '/audit',
-  // Each filter alone, and with something that nothing has.
-  ...['name=res', 'name=no', 'id=de', 'id=no', 'fault=no%20error%20kept', 'fault=no', 'whole'].map(
-    (by) => `/dead?queue=default&${by}`,
-  ),
-  ...['name=re', 'name=no', 'id=do', 'id=no', 'outcome=done', 'outcome=dead'].map(
-    (by) => `/finished?queue=default&units=10&${by}`,
-  ),
-  ...['name=no', 'id=no'].map((by) => `/tasks?queue=default&${by}`),
-  ...['/locks', '/locks?prefix=no', '/semaphores?prefix=no'],
 ];
 
 test('what the pages of the console are answered', async () => {
   const { routes, overview, clock } = consoleOver({ isPaused: true });
   const parts: string[] = [];
-  for (let round = 1; round <= 3; round++) {
+  for (let round = 1; round <= 2; round++) {
     const units = await overview.look();
     parts.push(shown(`poll ${round}`, units, overview.overview()));
     clock.step(10_000);

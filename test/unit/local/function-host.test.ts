@@ -150,32 +150,6 @@ const SCENES: readonly Scene[] = [
     works: [fails(false), ends({ code: 1, signal: null }), succeeds()],
     acts: { 0: 'Event' },
   },
-  { what: 'an event is tried three times', works: [fails(false)], acts: { 0: 'Event' } },
-  {
-    what: 'an event that may not be tried again',
-    settings: { maximumRetryAttempts: 0 },
-    works: [fails(false)],
-    acts: { 0: 'Event' },
-  },
-  {
-    what: 'an event of a busy function waits, longer each time, and costs no retry',
-    settings: { maxConcurrency: 1, timeoutMs: 100 * SECOND },
-    works: [succeeds(60 * SECOND), fails(false), succeeds()],
-    acts: { 0: [asked, 'Event'] },
-  },
-  {
-    what: 'an event that is too old',
-    settings: { maxConcurrency: 1, maximumEventAgeMs: 3 * SECOND, timeoutMs: 100 * SECOND },
-    works: [succeeds(60 * SECOND)],
-    acts: { 0: [asked, 'Event'] },
-  },
-  {
-    what: 'an event that is as old as it may be',
-    settings: { maxConcurrency: 1, maximumEventAgeMs: 3_500, timeoutMs: 100 * SECOND },
-    works: [succeeds(60 * SECOND)],
-    acts: { 0: [asked, 'Event'] },
-  },
-  { what: 'an event when the platform stops', works: [fails(false)], acts: { 0: 'Event', 30_000: 'stops' } },
 ];
 
 class FakeProcess implements Sandbox {

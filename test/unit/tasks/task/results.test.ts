@@ -1,7 +1,6 @@
 /** Waiting for the end of tasks, over the whole stack down to a DynamoDB in memory. */
-import { describe, expect, expectTypeOf, test, vi } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { ConfigurationError, StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { LONGEST_TIMER_MS } from '../../../../shared/core/runtime/clock.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskOutcome } from '../../../../shared/tasks/queue/results.ts';
@@ -92,56 +91,6 @@ describe('the result of a task', () => {
     await expect(q.client.result('t', { waits: '1s' } as never)).rejects.toThrow(/unknown option "waits"/);
   });
 
-  test('ends with the reason of the signal that ends the wait', async () => {
-    const q = open();
-    await q.client.enqueue(silent, null, { id: 't' });
-    const stop = new AbortController();
-    const waiting = q.client.result('t', { signal: stop.signal });
-    const ended = expect(waiting).rejects.toThrow('enough');
-    await q.clock.advance(300);
-    stop.abort(new Error('enough'));
-
-    await ended;
-  });
-
-  test.each<[string, (q: ReturnType<typeof open>, stop: AbortController) => Promise<unknown>]>([
-    ['the task ends', (q) => q.work({ silent })],
-    ['its time is over', (q) => q.clock.advance(60_000)],
-    [
-      'its signal aborts',
-      (_q, stop) => {
-        stop.abort(new Error('enough'));
-        return Promise.resolve();
-      },
-    ],
-  ])('leaves no timer behind when %s: it would keep the process alive', async (_when, end) => {
-    const q = open();
-    const timers = new Set<symbol>();
-    const after = q.clock.after.bind(q.clock);
-    vi.spyOn(q.clock, 'after').mockImplementation((ms, call) => {
-      const timer = Symbol('timer');
-      timers.add(timer);
-      const cancel = after(ms, () => {
-        timers.delete(timer);
-        call();
-      });
-      return () => {
-        timers.delete(timer);
-        cancel();
-      };
-    });
-    await q.client.enqueue(silent, null, { id: 't' });
-    const stop = new AbortController();
-    const waiting = q.client.result('t', { wait: '1m', signal: stop.signal }).catch(String);
-    await q.clock.advance(300);
-    const whileWaiting = timers.size;
-
-    await end(q, stop);
-    await q.both(waiting);
-
-    expect([whileWaiting, timers.size]).toEqual([1, 0]);
-  });
-
   test('is waited for through an outage of the store', async () => {
     let isAway = false;
     const q = open((driver) => ({
@@ -170,36 +119,6 @@ describe('the result of a task', () => {
     }));
 
     await expect(q.both(q.client.result('t', { wait: 0 }))).rejects.toThrow(StoreUnavailableError);
-  });
-
-  test('sets no longer timer than the runtime has, however long the wait', async () => {
-    const q = open();
-    await q.client.enqueue(silent, null, { id: 't' });
-    const timers = vi.spyOn(q.clock, 'after');
-    const stop = new AbortController();
-    const waiting = q.client.result('t', { wait: '365d', signal: stop.signal });
-    await q.clock.advance(1_000);
-    stop.abort(new Error('enough'));
-
-    await expect(waiting).rejects.toThrow('enough');
-    expect(timers.mock.calls.length).toBeGreaterThan(0);
-    expect(Math.max(...timers.mock.calls.map(([ms]) => ms))).toBeLessThanOrEqual(LONGEST_TIMER_MS);
-  });
-
-  test.each([0, 1])('fails with an error that nobody expects, at look %i', async (lookAt) => {
-    let looks = 0;
-    const q = open((driver) => ({
-      attempt: (kind, input, signal) =>
-        (kind === 'get' || kind === 'batchGet') && looks++ === lookAt
-          ? Promise.reject(new TypeError('mistake'))
-          : driver.attempt(kind, input, signal),
-    }));
-    await q.client.enqueue(silent, null, { id: 't' });
-    looks = 0;
-
-    const waiting = q.client.result('t', { wait: '1m' });
-
-    await expect(q.both(waiting)).rejects.toThrow('mistake');
   });
 
   test('is refused for a missing task when the store comes back, however the wait began', async () => {

@@ -4,7 +4,6 @@ import type { IdleWorld } from '../../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../../bench/idle-world.ts';
 import { silent } from '../../../../shared/testing/silent-log.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
@@ -129,47 +128,4 @@ test('takes announced tasks by priority', async () => {
   );
 
   expect([...begun.keys()]).toEqual(['high', 'normal', 'low']);
-});
-
-test('claims no announced tasks while its queue is paused', async () => {
-  await beside(
-    async () => {
-      const observed = await idle.stores.queues.get(IDLE_QUEUE);
-      await idle.stores.queues.change(IDLE_QUEUE, observed, { isPaused: true, reason: 'test' }, stampOf(idle.runtime));
-      // As long as it knows of the queue at most.
-      await idle.clock.sleep(6_000);
-      await enqueue('task');
-      announce(['task']);
-      await idle.clock.sleep(10_000);
-    },
-    { hidden: (id) => id !== 'long' },
-  );
-
-  expect([...begun.keys()]).toEqual([]);
-});
-
-test('runs a task once that is announced twice, and skips missing and delayed ones', async () => {
-  const report = await beside(
-    async () => {
-      await enqueue('task');
-      await enqueue('later', { delay: '1h' });
-      announce(['task', 'task', 'later', 'never there']);
-      await idle.clock.sleep(1_200);
-      announce(['task']);
-      await idle.clock.sleep(1_200);
-    },
-    { hidden: (id) => id !== 'long' },
-  );
-
-  expect([...begun.keys()]).toEqual(['task']);
-  expect(report).toMatchObject({ claimed: 2, claimsRefused: 0 });
-});
-
-test('finds tasks by polling that were not announced', async () => {
-  await beside(async () => {
-    await enqueue('unheard');
-    await idle.clock.sleep(20_000);
-  });
-
-  expect([...begun.keys()]).toEqual(['unheard']);
 });
