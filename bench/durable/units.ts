@@ -17,6 +17,8 @@ interface UnitsScene {
   readonly code: Code;
   readonly answer?: string;
   readonly isHandler?: boolean;
+  /** What `leasehold cost` calls it. */
+  readonly figure?: 'steps' | 'waits' | 'callbacks';
 }
 
 /** Enqueue, claim, complete. */
@@ -69,13 +71,13 @@ function told(id: string): void {
 }
 
 export const UNITS_SCENES: readonly UnitsScene[] = [
-  { name: 'a sequential step of 95 B', count: 5, wanted: 1, code: steps },
-  { name: 'a sequential step of 95 B', count: 10, wanted: 1.35, code: steps },
-  { name: 'a sequential step of 95 B', count: 50, wanted: 1.5, code: steps },
-  { name: 'a sequential step of 95 B', count: 250, wanted: 1.5, code: steps },
+  { name: 'a sequential step of 95 B', count: 5, wanted: 1, code: steps, figure: 'steps' },
+  { name: 'a sequential step of 95 B', count: 10, wanted: 1.35, code: steps, figure: 'steps' },
+  { name: 'a sequential step of 95 B', count: 50, wanted: 1.5, code: steps, figure: 'steps' },
+  { name: 'a sequential step of 95 B', count: 250, wanted: 1.5, code: steps, figure: 'steps' },
   { name: 'an item of a map', count: 250, wanted: 0.45, code: wide },
-  { name: 'a wait', count: 5, wanted: 4.1, code: waits },
-  { name: 'a callback, asked and answered', count: 5, wanted: 12.5, code: asks },
+  { name: 'a wait', count: 5, wanted: 4.1, code: waits, figure: 'waits' },
+  { name: 'a callback, asked and answered', count: 5, wanted: 12.5, code: asks, figure: 'callbacks' },
   { name: 'a callback with an answer of 1.5 KB', count: 1, wanted: 16, code: asks, answer: 'x'.repeat(1_500) },
   { name: 'an invoke, with its task', count: 5, wanted: 18, code: invokes },
   { name: 'a step of a handler', count: 50, wanted: 2.6, code: slowSteps, isHandler: true },

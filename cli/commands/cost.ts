@@ -58,7 +58,7 @@ function estimateText(estimate: Estimate): string {
 }
 
 function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Estimate): string {
-  const { commitItems, refusedCommitsPerTask } = workload;
+  const { commitItems, refusedCommitsPerTask, steps, waits, callbacks } = workload;
   const rows: readonly (false | readonly [string, VerbUnits])[] = [
     ['enqueue', verbs.enqueue],
     ['claim', verbs.claim],
@@ -66,6 +66,9 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
     refusedCommitsPerTask > 0 && ['refused commit', verbs.refusedCommit],
     ['retry', verbs.retry],
     ['refused claim', verbs.refusedClaim],
+    steps > 0 && [`step, of ${steps}`, verbs.step],
+    waits > 0 && ['wait', verbs.wait],
+    callbacks > 0 && ['callback', verbs.callback],
     verbs.removePayload.total > 0 && ['remove the input', verbs.removePayload],
     ['heartbeat', verbs.heartbeat],
   ];
@@ -73,7 +76,7 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
     ['write units', 'table', 'ready index', 'together'],
     rows
       .filter((row) => row !== false)
-      .map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
+      .map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(round)]),
   );
   return `${table}\na task: ${round(writeUnitsPerTask)} write units, ${round(readUnitsPerTask)} read units`;
 }

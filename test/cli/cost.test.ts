@@ -26,6 +26,13 @@ describe('leasehold cost', () => {
     expect(out).toMatch(/^the first to bite: maxWorkers = 10, at .* tasks a day; then raise maxWorkers/m);
   });
 
+  test('adds what a durable task records', async () => {
+    const { out } = await cost('--steps', '5', '--waits', '1', '--callbacks', '1');
+
+    expect(out).toMatch(/^a task: 25\.5 write units/m);
+    expect(out).toMatch(/^callback +7\.5 +4 +11\.5$/m);
+  });
+
   test('answers programs with all figures', async () => {
     const { out } = await cost('--concurrency', '16', '--json');
 

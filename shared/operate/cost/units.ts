@@ -23,13 +23,13 @@ const STORAGE_OVERHEAD_BYTES = 100;
 
 export type VerbTable = ReturnType<typeof tableOf>;
 
-type Shape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems'>;
+type Shape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems' | 'steps'>;
 
 export function verbTable(shape: Shape): VerbTable {
   return tableOf(shape);
 }
 
-function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems }: Shape) {
+function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps }: Shape) {
   const stored = (bytes: number): number => (bytes < DEFLATE_FROM_BYTES ? bytes : Math.ceil(bytes * deflatedShare));
   const isApart = inputBytes > INPUT_LIMIT_BYTES;
   const input = isApart ? BYTES.reference : stored(inputBytes);
@@ -51,6 +51,10 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems }: Shape)
     retry: units(Math.max(running, row(BYTES.retried + input)), 2),
     refusedClaim: units(running),
     removePayload: units(payload),
+    step: units(running * stepUnits(steps)),
+    /** A suspension, which moves the entry, and the next claim. */
+    wait: units(2 * running, 2),
+    callback: units(running * CALLBACK_UNITS, 4),
     /** Per attempt. */
     payloadReadUnits: row(payloadBytes, 4_096),
     createSession: units(1, 0, 1),
@@ -64,13 +68,25 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems }: Shape)
   };
 }
 
+/** Two checkpoints, a suspension, the answer with its row, the next claim, and a share of what moves to rows of its own: measured. */
+const CALLBACK_UNITS = 7.5;
+/** The first steps fit into the row beside the rest; later ones move to rows of their own: measured. */
+const STEPS_IN_ROW = 5;
+const LATER_STEP_UNITS = 1.3;
+
+/** On average. */
+function stepUnits(steps: number): number {
+  const later = Math.max(0, steps - STEPS_IN_ROW);
+  return steps === 0 ? 1 : (steps - later + later * LATER_STEP_UNITS) / steps;
+}
+
 function units(table: number, readyIndex = 0, directoryIndex = 0): VerbUnits {
   return { table, readyIndex, directoryIndex, total: table + readyIndex + directoryIndex };
 }
 
 /** Average units of one task's course, by the operations and how often each is sent. */
 export function taskUnits(course: Workload, verbs: VerbTable): Omit<VerbUnits, 'directoryIndex'> {
-  const { attemptsPerTask, commitItems, refusedPerTask, refusedCommitsPerTask } = course;
+  const { attemptsPerTask, commitItems, refusedPerTask, refusedCommitsPerTask, steps, waits, callbacks } = course;
   const sent: readonly (readonly [VerbUnits, times: number])[] = [
     [verbs.enqueue, 1],
     [verbs.claim, attemptsPerTask],
@@ -79,6 +95,9 @@ export function taskUnits(course: Workload, verbs: VerbTable): Omit<VerbUnits, '
     [verbs.refusedClaim, refusedPerTask],
     [verbs.refusedCommit, refusedCommitsPerTask],
     [verbs.removePayload, 1],
+    [verbs.step, steps],
+    [verbs.wait, waits],
+    [verbs.callback, callbacks],
   ];
   const sum = (of: keyof VerbUnits): number => sent.reduce((all, [one, times]) => all + one[of] * times, 0);
   return { total: sum('total'), table: sum('table'), readyIndex: sum('readyIndex') };

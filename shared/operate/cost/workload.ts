@@ -25,6 +25,9 @@ export const FIGURES = {
   resultBytes: [50, whole(0), 'of its result as JSON'],
   commitItems: [0, whole(0, 99), 'items of up to 1 KB that it commits together with its end'],
   refusedCommitsPerTask: [0, from(0), 'commits of a task that a condition of these items refuses'],
+  steps: [0, whole(0, 30_000), 'steps of a durable task, with results of 95 bytes'],
+  waits: [0, whole(0, 30_000), 'waits of a durable task'],
+  callbacks: [0, whole(0, 30_000), 'callbacks of a durable task, asked and answered'],
   // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
   deflatedShare: [0.4, SHARE, 'deflated size of JSON from 700 bytes on, as a share'],
   concurrency: [10, whole(1), 'tasks at work side by side in one worker'],
