@@ -15,8 +15,16 @@ import { CommandError, EXIT } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { counted, factsOf, plural, printable, shortened, span } from '../output.ts';
-import type { QueueSummary } from '../queue/queue-summary.ts';
-import { queueState, sumOf, summarizeQueue, workersText, unfinishedTasks } from '../queue/queue-summary.ts';
+import type { QueueSummary, SuspendedTasks } from '../queue/queue-summary.ts';
+import {
+  queueState,
+  sumOf,
+  summarizeQueue,
+  suspendedTasks,
+  workersText,
+  unfinishedTasks,
+} from '../queue/queue-summary.ts';
+import { stateText } from '../queue/task-words.ts';
 import { shardsOption } from '../queue/options.ts';
 
 interface ShardsOptions {
@@ -104,12 +112,18 @@ async function* servedQueues({ semaphores, leasehold }: CliConnection): AsyncGen
   for await (const { name: session } of leasehold.sessions.list(sessions)) yield session.slice(sessions.length);
 }
 
-async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<void> {
+async function showStats(
+  { output, connect, runtime }: Context,
+  { shards }: ShardsOptions,
+  queue: string,
+): Promise<void> {
   using connection = await connect();
   const there = connection.queue(queue, shards);
   const census = await summarizeQueue(connection, there);
   if (isEmpty(census) && !(await isOnRecord(connection, there))) await ensureServed(connection, queue);
-  output.answer(census, () => censusText(census));
+  const suspended = await suspendedTasks(there, runtime.clock.now());
+  const named = suspended.tasks.map(({ id }) => id);
+  output.answer({ ...census, suspended: named }, () => censusText(census, suspended));
 }
 
 function isEmpty({ due, later, dead, workers }: QueueSummary): boolean {
@@ -165,7 +179,9 @@ async function drainQueue(
     const census = await summarizeQueue(connection, connection.queue(queue, shards));
     const due = sumOf(census.due);
     if (due === 0) {
-      output.answer(census, () => `queue ${printable(queue)} is drained`);
+      const { tasks } = await suspendedTasks(connection.queue(queue, shards), runtime.clock.now());
+      const left = tasks.map((task) => ({ id: task.id, state: stateText(task, runtime.clock.now()) }));
+      output.answer({ ...census, suspended: left }, () => `queue ${printable(queue)} is drained${leftText(left)}`);
       return EXIT.done;
     }
     const now = runtime.clock.monotonic();
@@ -183,19 +199,30 @@ async function drainQueue(
   }
 }
 
+const NAMED = 10;
+
+/** Durable tasks that are not due, and will be. */
+function leftText(left: readonly { readonly id: string; readonly state: string }[]): string {
+  if (left.length === 0) return '';
+  const lines = left.slice(0, NAMED).map(({ id, state }) => `  ${printable(id)}: ${state}`);
+  const more = left.length > NAMED ? `\n  and ${left.length - NAMED} more` : '';
+  return `, but for ${plural(left.length, 'durable task')}:\n${lines.join('\n')}${more}`;
+}
+
 /** Number of due tasks that were read. */
 function seenOf({ due, looked, more }: QueueSummary): string {
   const all = sumOf(due);
   return looked < all ? `of the oldest ${looked} of ${counted(all, more)} tasks due` : `of ${plural(all, 'task')} due`;
 }
 
-function censusText(census: QueueSummary): string {
+function censusText(census: QueueSummary, suspended: SuspendedTasks): string {
   const { more, workers, looked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
     ['state', queueState(census)],
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
     ['delayed', counted(sumOf(census.later), more)],
+    ['suspended', suspendedText(suspended)],
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],
     ['workers', workersText(workers)],
@@ -206,6 +233,11 @@ function censusText(census: QueueSummary): string {
     ],
     ['oldest ready', census.oldestReadyAgeMs === 0 ? 'none' : span(census.oldestReadyAgeMs)],
   ]);
+}
+
+function suspendedText({ tasks, looked, later }: SuspendedTasks): string | undefined {
+  if (tasks.length === 0) return undefined;
+  return `${tasks.length}${looked < later ? ` of the ${looked} delayed that are due last` : ''}`;
 }
 
 const HELP = `

@@ -18,13 +18,14 @@ import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts'
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
-import { durableHistory, durableText } from '../queue/durable-history.ts';
+import type { Awaited } from '../queue/durable-history.ts';
+import { awaitedBy, awaitedText, durableHistory, durableText } from '../queue/durable-history.ts';
 import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
 import { tasksTailCommand } from './tasks-tail.ts';
 
 /** The last two are not indexed, so the table itself is scanned. */
-const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
+const STATES = ['unfinished', 'ready', 'delayed', 'suspended', 'running', 'dead', 'done', 'cancelled'] as const;
 /** Of the index some 4,000 tasks, in two seconds. Of the table a quarter of a GB, for about a cent: the limit of an accidental scan. */
 const DEFAULT_MAX_READ_UNITS = { index: 2_000, table: 32_768 };
 
@@ -151,8 +152,9 @@ async function showTask(
   const sessions = await sessionsOf(connection, task);
   const holder = task.state === 'running' ? holderOf(connection, task.session, sessions, now) : undefined;
   const codes = new Map([...sessions].flatMap(([at, { codeVersion }]) => (codeVersion ? [[at, codeVersion]] : [])));
-  const answer = journal === undefined ? known : { ...known, waitsFor: [...journal.open], history };
-  const text = () => [taskText(task, { failure, holder, codes }, now), history && durableText(history, now)];
+  const awaited = awaitedBy(task, history ?? []);
+  const answer = journal === undefined ? known : { ...known, waitsFor: awaited, history };
+  const text = () => [taskText(task, { failure, holder, codes, awaited }, now), history && durableText(history, now)];
   output.answer({ ...answer, failure, codeVersions: Object.fromEntries(codes) }, () =>
     text().filter(Boolean).join('\n\n'),
   );
@@ -186,9 +188,10 @@ interface Shown {
   readonly holder: string | undefined;
   /** Versions of the code that ran its attempts, by session. */
   readonly codes: ReadonlyMap<string, string>;
+  readonly awaited: readonly Awaited[];
 }
 
-function taskText(task: TaskRecord, { failure, holder, codes }: Shown, now: number): string {
+function taskText(task: TaskRecord, { failure, holder, codes, awaited }: Shown, now: number): string {
   const { lastError, cancellation, claimedAt, past } = task;
   const facts = factsOf([
     ['id', printable(task.id)],
@@ -210,6 +213,7 @@ function taskText(task: TaskRecord, { failure, holder, codes }: Shown, now: numb
     ['created', momentAndAge(task.createdAt, now)],
     ['due', dueFact(task, now)],
     ['waits', task.state === 'ready' && task.isInGroup ? printable(waitsForKey(task)) : undefined],
+    ['waits for', awaitedText(awaited)],
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
     ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
     ['session', holder ?? task.session],

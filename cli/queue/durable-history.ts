@@ -1,11 +1,13 @@
 /** What has happened in a durable task, for `leasehold tasks show`. */
+import { callbackKeyOf } from '../../shared/tasks/durable/callback-id.ts';
+import { childIdOf } from '../../shared/tasks/durable/entry.ts';
 import type { HistoryEvent } from '../../shared/tasks/durable/history.ts';
 import { historyOf } from '../../shared/tasks/durable/history.ts';
 import { elementsOfPart, unpacked } from '../../shared/tasks/durable/packed.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { tableText } from '../listing.ts';
-import { relative, shortened } from '../output.ts';
+import { printable, relative, shortened } from '../output.ts';
 
 export async function durableHistory(store: TaskStore, task: TaskRecord): Promise<readonly HistoryEvent[]> {
   const parts = await store.journalParts(task);
@@ -13,11 +15,46 @@ export async function durableHistory(store: TaskStore, task: TaskRecord): Promis
   return historyOf(task, texts);
 }
 
+/** What a durable task waits for, besides time. */
+export interface Awaited {
+  /** Name of the operation. */
+  readonly name: string;
+  /** Id of a callback, which can be answered by it. */
+  readonly callback?: string;
+  /** Id of the task that was invoked. */
+  readonly task?: string;
+}
+
+export function awaitedBy(task: TaskRecord, history: readonly HistoryEvent[]): readonly Awaited[] {
+  const open = task.journal?.open ?? new Set<string>();
+  const children = new Set([...open].map((openKey) => childIdOf(task, openKey)));
+  return history.flatMap((event): readonly Awaited[] => {
+    const { CallbackId: callback, DurableExecutionArn: child } = detailsOf(event);
+    // The callback of a `waitForCallback` has its name in the context above.
+    const above = history.find(({ Id }) => Id === event.ParentId);
+    const name = event.Name ?? above?.Name ?? event.Id ?? '';
+    if (callback !== undefined) return open.has(callbackKeyOf(callback).openKey) ? [{ name, callback }] : [];
+    return child !== undefined && children.has(child) ? [{ name, task: child }] : [];
+  });
+}
+
+export function awaitedText(awaited: readonly Awaited[]): string | undefined {
+  if (awaited.length === 0) return undefined;
+  const texts = awaited.map(({ name, callback, task }) =>
+    task === undefined ? `${name} (callback ${callback})` : `${name} (task ${task})`,
+  );
+  return printable(texts.join(', '));
+}
+
 export function durableText(history: readonly HistoryEvent[], now: number): string {
   return tableText(history, {
     event: ({ EventType }) => EventType,
     at: ({ EventTimestamp }) => relative(EventTimestamp.getTime(), now),
     name: ({ Name, Id }) => shortened(Name ?? Id ?? '', 40),
-    details: (event) => shortened(JSON.stringify(event[`${event.EventType}Details`] ?? {}), 80),
+    details: (event) => shortened(JSON.stringify(detailsOf(event)), 80),
   });
+}
+
+function detailsOf(event: HistoryEvent): { readonly CallbackId?: string; readonly DurableExecutionArn?: string } {
+  return event[`${event.EventType}Details`] ?? {};
 }

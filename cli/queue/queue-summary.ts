@@ -11,6 +11,7 @@ import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/t
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { CliConnection, QueueConnection } from '../connection.ts';
 import { shardsInUse } from './shards.ts';
+import { isSuspended } from './task-words.ts';
 
 type UnfinishedTask = ReadyTask | RunningTask;
 
@@ -28,6 +29,26 @@ export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<U
     for (const task of await queue.store.getMany(hints))
       if (task.state === 'ready' || task.state === 'running') yield task;
   }
+}
+
+export interface SuspendedTasks {
+  /** Durable tasks that wait, of those that were read. */
+  readonly tasks: readonly ReadyTask[];
+  /** How many waiting tasks were read, those first that wait for no time; and how many there are. */
+  readonly looked: number;
+  readonly later: number;
+}
+
+export async function suspendedTasks(queue: QueueConnection, now: number): Promise<SuspendedTasks> {
+  const shards = await shardsInUse(queue);
+  const later: ReadyEntry[] = [];
+  for await (const page of openEntries(queue.store, { queue: queue.queue, shards, now: END_OF_TIME })) {
+    later.push(...page.filter(({ readyAt }) => readyAt > now));
+    if (later.length >= COUNT_LIMIT) break;
+  }
+  const rows = await queue.store.getMany(later.toSorted((one, other) => other.readyAt - one.readyAt).slice(0, LOOK_AT));
+  const tasks = rows.filter((task): task is ReadyTask => isSuspended(task, now));
+  return { tasks, looked: rows.length, later: later.length };
 }
 
 export interface QueueSummary {

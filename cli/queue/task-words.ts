@@ -5,17 +5,20 @@ import { NEVER } from '../../shared/tasks/task/batch.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { plural, relative } from '../output.ts';
 
-/** A task that waits is ready once it is due. */
+/** A task that waits is ready once it is due. A durable one that waits is suspended. */
 export function stateOf(task: TaskRecord, now: number): string {
+  if (isSuspended(task, now)) return 'suspended';
   return task.state === 'ready' && task.readyAt > now ? 'delayed' : task.state;
 }
 
 /** Like `stateOf`, but also says what a parent or a durable task waits for. */
 export function stateText(task: TaskRecord, now: number): string {
   if (waitsForChildren(task)) return 'waits for children';
-  if (!isSuspended(task, now)) return stateOf(task, now);
   const open = task.journal?.open.size ?? 0;
-  return open === 0 ? 'suspended' : `suspended, waits for ${plural(open, 'answer or task', 'answers or tasks')}`;
+  const state = stateOf(task, now);
+  return state !== 'suspended' || open === 0
+    ? state
+    : `suspended, waits for ${plural(open, 'answer or task', 'answers or tasks')}`;
 }
 
 export function dueText(task: TaskRecord, now: number): string {
@@ -39,7 +42,7 @@ export function holderText(
 }
 
 /** A durable task that waits, and not because an attempt failed. */
-function isSuspended(task: TaskRecord, now: number): boolean {
+export function isSuspended(task: TaskRecord, now: number): boolean {
   const { state, journal, failingSince } = task;
   return state === 'ready' && journal !== undefined && failingSince === undefined && task.readyAt > now;
 }

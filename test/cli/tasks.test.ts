@@ -2,12 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { durableTask } from '../../api/durable.ts';
+import { createWorker } from '../../shared/client/create-worker.ts';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
 const endpoint = inject('embeddedEndpoint');
+const SILENT = { info: ignore, warn: ignore, error: ignore, debug: ignore };
 const HOSTILE = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
 
 describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => {
@@ -227,4 +230,41 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(late).toMatchObject({ exitCode: 1 });
     expect(late.err).toContain('1 task due or running');
   });
+
+  test('shows what a suspended task waits for, wherever it is told of, and answers it', async () => {
+    const queue = 'durable';
+    const order = durableTask({
+      name: 'order',
+      run: async (_: unknown, ctx) => {
+        await ctx.step('charge', async () => 'charged');
+        return ctx.waitForCallback('approval', async () => undefined, { timeout: { hours: 2 } });
+      },
+    });
+    const work = () =>
+      createWorker(
+        { order },
+        { endpoint: table.endpoint, table: table.table, queue, untilDrained: true, log: SILENT },
+      ).run();
+    await table.leasehold.tasks.enqueue(order, null, { id: 'r', queue });
+    await work();
+
+    const shown = await run('tasks', 'show', 'r', '--queue', queue);
+    const [, id = ''] = /^waits for +approval \(callback (\S+)\)$/m.exec(shown.out) ?? [];
+    expect(shown.out).toMatch(/ExecutionStarted(?:.|\n)*StepSucceeded.*charge.*charged(?:.|\n)*CallbackStarted/);
+    expect(shown.out).toMatch(/^due +in \d+m, or when it is answered$/m);
+    expect(await json('tasks', 'show', 'r', '--queue', queue)).toMatchObject({
+      waitsFor: [{ name: 'approval', callback: id }],
+    });
+    const waits = 'suspended, waits for 1 answer or task';
+    expect((await run('tasks', 'list', '--state', 'suspended', '--queue', queue)).out).toContain(waits);
+    expect((await run('queues', 'stats', queue)).out).toMatch(/^suspended +1$/m);
+    const drained = await run('queues', 'drain', queue);
+    expect(drained.out).toBe(`queue durable is drained, but for 1 durable task:\n  r: ${waits}\n`);
+
+    expect((await run('callbacks', 'succeed', id, 'yes')).out).toBe('accepted\n');
+    await work();
+    expect(await json('tasks', 'show', 'r', '--queue', queue)).toMatchObject({ state: 'done', result: 'yes' });
+  });
 });
+
+function ignore(): void {}

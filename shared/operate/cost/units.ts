@@ -23,13 +23,14 @@ const STORAGE_OVERHEAD_BYTES = 100;
 
 export type VerbTable = ReturnType<typeof tableOf>;
 
-type Shape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems' | 'steps'>;
+type Shape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems'> &
+  Partial<Pick<Workload, 'steps'>>;
 
 export function verbTable(shape: Shape): VerbTable {
   return tableOf(shape);
 }
 
-function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps }: Shape) {
+function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 0 }: Shape) {
   const stored = (bytes: number): number => (bytes < DEFLATE_FROM_BYTES ? bytes : Math.ceil(bytes * deflatedShare));
   const isApart = inputBytes > INPUT_LIMIT_BYTES;
   const input = isApart ? BYTES.reference : stored(inputBytes);
