@@ -15,9 +15,9 @@ export function lockDelayOption(what: string): Option {
 }
 
 export const FORCE_HELP = `
-The holder learns of it at its next heartbeat. A holder that no heartbeat reaches goes on until its session would have
-expired, and nobody else gets what it had before that. If you cannot wait, because you know that it is gone,
-give '--lock-delay 0s'. If it is not gone, two holders may then go on at once; only fenced writes of the old one are refused.`;
+The holder learns of it at its next heartbeat. If no heartbeat gets through, the holder continues until its session would have
+expired, and until then nobody else gets what it had. If you know that it is gone, use '--lock-delay 0s': the next holder need not
+wait. If it is not gone, both may run at once, and only fenced writes of the old one are refused.`;
 
 /**
  * @param closedUntil 0: open
@@ -29,6 +29,6 @@ export function openingText(
 ): string {
   const opening = closedUntil > now ? `closed until ${moment(closedUntil)}` : 'open now';
   return trustedUntil > closedUntil && trustedUntil > now
-    ? `${opening}; its old holder may go on until ${moment(trustedUntil)}`
+    ? `${opening}; its old holder may continue until ${moment(trustedUntil)}`
     : opening;
 }

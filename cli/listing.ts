@@ -12,7 +12,7 @@ export interface LimitOptions {
 const DEFAULT_LIMIT = 100;
 
 export function limitOption(): Option {
-  return new Option('--limit <n>', 'the largest number to show').argParser(wholeNumber(1)).default(DEFAULT_LIMIT);
+  return new Option('--limit <n>', 'maximum number to show').argParser(wholeNumber(1)).default(DEFAULT_LIMIT);
 }
 
 /** A title, and its column's value. */

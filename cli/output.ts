@@ -120,7 +120,7 @@ export function moment(at: number): string {
 
 /** Formats the time until which a lease of a session is trusted. */
 export function untilText(until: number | null, now: number): string {
-  return until === null ? 'it is destroyed: it has no TTL' : `${relative(until, now)}, unless it is renewed`;
+  return until === null ? 'destroyed, because it has no TTL' : `${relative(until, now)}, unless it is renewed`;
 }
 
 /** Formats a time, and how long ago it was. */

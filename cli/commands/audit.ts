@@ -9,7 +9,7 @@ export function auditCommand(bind: Bind): Command {
   const command = new Command('audit')
     .summary('list operator actions and their reasons')
     .description(
-      'Forced releases, evictions and the like, the latest first. An entry without an outcome was interrupted; the action may have been applied.',
+      'Lists operator actions, such as forced releases, the latest first. An entry without an outcome was interrupted; the action may have been applied.',
     )
     .addOption(limitOption())
     .addHelpText('after', HELP);

@@ -16,20 +16,20 @@ interface FailOptions extends AnswerOptions, Pick<CallbackFailure, 'name' | 'dat
 export function callbacksCommand(bind: Bind): Command {
   const callbacks = new Command('callbacks')
     .summary('answer what durable tasks wait for')
-    .description('Answers the callbacks of durable tasks, by the ids that their code was given.');
+    .description('Answers callbacks of durable tasks by their ids.');
   const succeed = new Command('succeed')
     .argument('<callback>', 'its id', name)
     .argument('[text]', 'the result, as the text that the code gets')
-    .description('Answers with a result. The task goes on at once.');
+    .description('Answers with a result. The task continues at once.');
   const fail = new Command('fail')
     .argument('<callback>', 'its id', name)
     .argument('[message]', 'the message of the error that the code gets')
     .option('--name <name>', 'the name of that error', name)
     .option('--data <text>', 'what else the code gets')
-    .description('Answers with an error. The task goes on at once.');
+    .description('Answers with an error. The task continues at once.');
   const heartbeat = new Command('heartbeat')
     .argument('<callback>', 'its id', name)
-    .description("Begins the callback's heartbeat timeout anew.");
+    .description("Restarts the callback's heartbeat timeout.");
   callbacks.addCommand(bind<AnswerOptions>(recorded(succeed), answerWithResult));
   callbacks.addCommand(bind<FailOptions>(recorded(fail), answerWithError));
   callbacks.addCommand(bind(heartbeat, beat));

@@ -147,7 +147,7 @@ function capacityText(estimate: Estimate): string {
   const missing = burst.missing > 0 ? `, and ${burst.missing} more if maxWorkers allowed it` : '';
   return factsOf([
     ['at the peak', `${round(tasksPerSecondAtPeak)} tasks a second, ${round(tasksInFlightAtPeak)} at work at once`],
-    ['workers needed', `${workers}, with ${plural(workload.concurrency, 'task')} side by side in each`],
+    ['workers needed', `${workers}, with ${plural(workload.concurrency, 'task')} at once in each`],
     ['shards needed', String(shardsNeeded)],
     [
       `${large(burst.tasks)} tasks at once`,

@@ -47,8 +47,8 @@ export function devCommand(bind: Bind): Command {
     .argument('<module>', 'the module that defines the tasks')
     .addOption(queueOption())
     .addOption(engineOption('memory, dynamodb-local (needs Java 17), or the URL of one that runs').default('memory'))
-    .addOption(portOption(DEFAULT_ENGINE_PORT, '--port', 'where the engine listens'))
-    .addOption(portOption(0, '--console-port', 'where the console listens'))
+    .addOption(portOption(DEFAULT_ENGINE_PORT, '--port', 'port of the engine'))
+    .addOption(portOption(0, '--console-port', 'port of the console'))
     .option('--concurrency <n>', 'tasks at once', wholeNumber(1, MAX_CONCURRENCY), DEFAULT_CONCURRENCY)
     .addOption(spanOption('--session-ttl <span>', 'how long a blocked worker lives, as when deployed', DEFAULT_TTL_MS))
     .addHelpText('after', HELP);

@@ -18,7 +18,7 @@ export function engineCommand(bind: Bind): Command {
     .summary('start a DynamoDB on this machine')
     .description('Starts a DynamoDB on this machine with the table in it. It ends with Ctrl+C, data included.')
     .addOption(engineOption('memory, or dynamodb-local (AWS’s own emulator, needs Java 17)').default('memory'))
-    .addOption(portOption(DEFAULT_ENGINE_PORT, '--port', 'where the engine listens'))
+    .addOption(portOption(DEFAULT_ENGINE_PORT, '--port', 'port of the engine'))
     .addHelpText('after', HELP);
   return bind<Options>(command, run);
 }

@@ -40,7 +40,7 @@ export function enqueueCommand(bind: Bind): Command {
   const command = withTaskFlags(new Command('enqueue'))
     .summary('add a task, or a file of them')
     .description('Adds tasks. All lines are validated first; if one is invalid, nothing is written.')
-    .argument('[name]', 'which task')
+    .argument('[name]', "the task's name")
     .argument('[input]', 'its input, as JSON (default: null)')
     .option('--file <path>', "a file of tasks, one JSON object a line; '-' is standard input")
     .option('--entry <module>', 'the module that defines the tasks: names and inputs are checked against it')
@@ -149,8 +149,8 @@ async function addAll(
   const only = enqueued.length === 1 && lines.length === 1 ? enqueued[0] : undefined;
   output.answer({ added, replaced, kept, conflicts, ...(only && { id: only.id }) }, () => {
     if (only !== undefined)
-      return `${only.created ? 'added' : only.replaced ? 'replaced' : 'there already:'} ${printable(only.id)}`;
-    return `${added} added, ${kept} there already, ${replaced} replaced, ${conflicts.length} refused`;
+      return `${only.created ? 'added' : only.replaced ? 'replaced' : 'exists already:'} ${printable(only.id)}`;
+    return `${added} added, ${kept} existed already, ${replaced} replaced, ${conflicts.length} refused`;
   });
   return conflicts.length > 0 ? EXIT.refused : EXIT.done;
 }
@@ -161,7 +161,7 @@ async function addAndWait({ output }: Context, client: TaskClient, task: NewTask
   if (enqueued instanceof MismatchError) throw enqueued;
   assert(enqueued !== undefined, 'a task was neither added nor refused');
   const { id, queue } = enqueued;
-  output.note(`${enqueued.created ? 'added' : enqueued.replaced ? 'replaced' : 'there already:'} ${printable(id)}`);
+  output.note(`${enqueued.created ? 'added' : enqueued.replaced ? 'replaced' : 'exists already:'} ${printable(id)}`);
   const outcome = await client.result(id, { wait, queue });
   const { kind } = outcome;
   const said = { id, outcome: kind, state: outcome.task.state };
@@ -174,7 +174,7 @@ async function addAndWait({ output }: Context, client: TaskClient, task: NewTask
     case 'dead':
       output.answer(
         { ...said, error: outcome.error },
-        () => `dead: ${printable(outcome.error?.message ?? 'no error kept')}`,
+        () => `dead: ${printable(outcome.error?.message ?? 'no error was recorded')}`,
       );
       return EXIT.failed;
     case 'cancelled':
@@ -184,9 +184,14 @@ async function addAndWait({ output }: Context, client: TaskClient, task: NewTask
       );
       return EXIT.failed;
     case 'deadline':
-      output.answer(said, () => `not done within ${wait / 1_000} s: ${outcome.task.state}`);
+      output.answer(said, () => timedOutText(wait, outcome.task.state));
       return EXIT.failed;
   }
+}
+
+function timedOutText(waitMs: number, state: string): string {
+  const now = state === 'running' ? 'still running' : `still waiting (${state})`;
+  return `Timed out after ${waitMs / 1_000} s; the task is ${now}.`;
 }
 
 /** A line that is overwritten if standard error is a terminal. */

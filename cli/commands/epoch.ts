@@ -47,7 +47,7 @@ export function epochCommand(bind: Bind): Command {
   const raise = new Command('raise')
     .description(
       'Ends all sessions, and raises every counter to the clock, above all tokens issued after the moment that the table was ' +
-        'restored to. Refuses while sessions live in this table or in the old one. May be repeated, and taken up where it was interrupted.',
+        'restored to. Refuses while sessions live in this table or in the old one. May be repeated, and continued after an interruption.',
     )
     .option('--old-table <name>', 'the table that this one was restored from, if it still exists', name)
     .option('--resume <place>', 'resume from the position printed by an interrupted run');

@@ -28,13 +28,13 @@ export function locksCommand(bind: Bind): Command {
     .description('Lists, shows, watches and force-releases locks.');
   const listing = new Command('list')
     .argument('[prefix]', 'keys that begin with it', '')
-    .description('Keys, in order, with their holders.')
-    .option('--all', 'released ones as well: they stay listed for 30 days')
+    .description('Lists keys and their holders.')
+    .option('--all', 'also released ones, which stay listed for 30 days')
     .addOption(limitOption());
   locks.addCommand(bind<ListOptions>(listing, listLocks), { isDefault: true });
   const show = new Command('show')
     .argument('<key>', 'the key', name)
-    .description('One key: value, holder, token, last forced release.');
+    .description('Shows one key: value, holder, token, last forced release.');
   locks.addCommand(bind(show, showLock));
   const watch = new Command('watch')
     .argument('<key>', 'the key', name)

@@ -52,15 +52,15 @@ export function queuesCommand(bind: Bind): Command {
   queues.addCommand(bind<ShardsOptions & LimitOptions>(listing, listQueues), { isDefault: true });
   const stats = new Command('stats')
     .argument('<name>', 'the queue', name)
-    .description('The figures of one queue.')
+    .description('Shows the figures of one queue.')
     .addOption(shardsOption());
   queues.addCommand(bind<ShardsOptions>(stats, showStats));
   const pause = new Command('pause')
     .argument('<name>', 'the queue', name)
-    .description(
-      'Within a few seconds, workers stop claiming its tasks. Running tasks finish; enqueueing stays possible.',
-    );
-  const resume = new Command('resume').argument('<name>', 'the queue', name).description('Tasks are claimed again.');
+    .description('Stops claims of its tasks within a few seconds. Running tasks finish, and you can still enqueue.');
+  const resume = new Command('resume')
+    .argument('<name>', 'the queue', name)
+    .description('Lets workers claim its tasks again.');
   for (const [verb, command] of [['pause', pause] as const, ['resume', resume] as const]) {
     command.addOption(shardsOption()).addOption(reasonOption()).addOption(byOption());
     queues.addCommand(bind<ChangeOptions>(command, (context, options, queue) => change(context, options, queue, verb)));

@@ -58,12 +58,12 @@ export function runCommand(bind: Bind): Command {
       ),
     )
     .addOption(
-      spanOption('--hold-for <span>', 'the least time to hold it, even if the program ends sooner').default(
+      spanOption('--hold-for <span>', 'minimum time to hold it, even if the program ends sooner').default(
         0,
         'no longer',
       ),
     )
-    .option('--name <text>', 'what others see as the name of its holder', name)
+    .option('--name <text>', "the holder's name, as others see it", name)
     .option('--verbose', 'print each acquire and release')
     .addHelpText('after', HELP);
   return bind<Options>(command, async (context, options, program, ...operands) => {
@@ -184,7 +184,7 @@ const HELP = `
 The program finds in its environment
   LEASEHOLD_SEQUENCER      proof of the lease, which others can verify
   LEASEHOLD_FENCING_TOKEN  a number that is larger than that of any earlier holder
-  LEASEHOLD_SESSION        the session that it hangs on
+  LEASEHOLD_SESSION        the session that holds it
 of the lock if there is one, else of the leadership, else of the permit.
 
 Signals (INT, TERM, HUP, QUIT, USR2, WINCH) are passed on, and the program decides; Ctrl+Z stops both.

@@ -34,12 +34,9 @@ const flags = (): Readonly<Record<Exclude<keyof ScheduleOptions, keyof SharedTas
   zone: new Option('--zone <zone>', 'IANA time zone (default: UTC)'),
   missed: new Option(
     '--missed <policy>',
-    'what happens to times that passed while nothing looked (default: last)',
+    'what happens to times that passed while no dispatcher ran (default: last)',
   ).choices(MISSED_POLICIES),
-  tolerance: spanOption(
-    '--tolerance <span>',
-    "how late a time may be before '--missed skip' leaves it out (default: 1h)",
-  ),
+  tolerance: spanOption('--tolerance <span>', "how late a time may be before '--missed skip' skips it (default: 1h)"),
   overlap: new Option(
     '--overlap <policy>',
     'what happens to a time while a task has not ended (default: queue)',
@@ -68,7 +65,7 @@ export function schedulesCommand(bind: Bind): Command {
     .addOption(byOption());
   schedules.addCommand(bind<DefineOptions>(withTaskFlags(define, optionsIn('schedule')), defineSchedule));
   const listing = new Command('list')
-    .description('The schedules of a queue, in order of name.')
+    .description('Lists the schedules of a queue by name.')
     .addOption(queueOption())
     .addOption(limitOption());
   schedules.addCommand(bind<Options & LimitOptions>(listing, listSchedules), { isDefault: true });
@@ -88,9 +85,9 @@ export function schedulesCommand(bind: Bind): Command {
   }
   const next = new Command('next')
     .argument('<name>', 'the schedule', name)
-    .description('The next times of a schedule.')
+    .description('Shows the next times of a schedule.')
     .addOption(queueOption())
-    .option('--limit <n>', 'how many (default: 5)', wholeNumber(1, NEXT_LIMIT));
+    .option('--limit <n>', 'number of times (default: 5)', wholeNumber(1, NEXT_LIMIT));
   schedules.addCommand(bind<Options & { readonly limit?: number }>(next, showNext));
   return schedules.addHelpText('after', HELP);
 }
@@ -161,9 +158,9 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
 }
 
 const ACTS = {
-  run: 'Makes a task of a schedule now, by its overlap policy. Its next time comes as it would have.',
-  pause: 'Pauses a schedule: times that pass are left out, until it is resumed.',
-  resume: 'Resumes a schedule with its next time. Those that passed stay left out.',
+  run: 'Enqueues a task of a schedule now, under its overlap policy. Its next time does not change.',
+  pause: 'Pauses a schedule: times that pass until it is resumed are skipped.',
+  resume: 'Resumes a schedule with its next time. Skipped times stay skipped.',
 } as const;
 const NEXT_LIMIT = 100;
 const NEXT_SHOWN = 5;

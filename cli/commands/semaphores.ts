@@ -24,18 +24,18 @@ export function semaphoresCommand(bind: Bind): Command {
   const listing = new Command('list')
     .argument('[prefix]', 'semaphores whose name begins with it', '')
     .addOption(limitOption());
-  semaphores.addCommand(bind<LimitOptions>(listing.description('Semaphores, in order of name.'), listSemaphores), {
+  semaphores.addCommand(bind<LimitOptions>(listing.description('Lists semaphores by name.'), listSemaphores), {
     isDefault: true,
   });
   const show = new Command('show')
     .argument('<name>', 'the semaphore', name)
-    .description('One semaphore: its holders and waiters.');
+    .description('Shows one semaphore: its holders and waiters.');
   semaphores.addCommand(bind(show, showSemaphore));
   const evict = new Command('evict')
     .argument('<name>', 'the semaphore', name)
     .description('Takes one permit away. A live holder learns of it at its next heartbeat.')
-    .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1))
-    .addOption(lockDelayOption('its place stays closed'))
+    .requiredOption('--token <n>', "the permit's token, as 'show' prints it", wholeNumber(1))
+    .addOption(lockDelayOption('its slot stays closed'))
     .addHelpText('after', FORCE_HELP);
   semaphores.addCommand(bind<EvictOptions>(audited(evict, 'the name'), evictPermit));
   const limit = new Command('limit')
@@ -105,7 +105,7 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
   context.output.answer(
     evicted,
     () =>
-      `evicted token ${token} of session ${evicted.session}; its place is ${openingText(evicted, context.runtime.clock.now())}`,
+      `evicted token ${token} of session ${evicted.session}; its slot is ${openingText(evicted, context.runtime.clock.now())}`,
   );
 }
 

@@ -23,13 +23,13 @@ export function sessionsCommand(bind: Bind): Command {
   const sessions = new Command('sessions').summary('live sessions').description('Lists, shows and destroys sessions.');
   const listing = new Command('list')
     .argument('[prefix]', 'sessions whose name begins with it', '')
-    .description('Live sessions, by name.')
-    .option('--all', 'expired ones as well: they stay listed for some weeks')
+    .description('Lists live sessions by name.')
+    .option('--all', 'also expired ones, which stay listed for 30 days')
     .addOption(limitOption());
   sessions.addCommand(bind<ListOptions>(listing, listSessions), { isDefault: true });
   const show = new Command('show')
     .argument('<id>', 'its id', name)
-    .description('One session: its heartbeat, its settings, its end.');
+    .description('Shows one session: its heartbeat, its settings, its end.');
   sessions.addCommand(bind(show, showSession));
   const destroy = new Command('destroy')
     .argument('<id>', 'its id', name)

@@ -31,12 +31,12 @@ export function taskActs(bind: Bind): readonly Command[] {
     .option('--all', 'all dead tasks of the queue')
     .option('--name <name>', 'with --all: only those of this definition', name)
     .option('--error <fault>', 'with --all: only those with this error, numbers written as #', name)
-    .option('--limit <n>', 'with --all: the largest number of tasks', wholeNumber(1));
+    .option('--limit <n>', 'with --all: maximum number of tasks', wholeNumber(1));
   const cancel = new Command('cancel')
     .argument('[id]', 'its id', idOrNothing)
     .description(
       'Ends a task without a result: a waiting task at once, a running one by its signal, at the next heartbeat. ' +
-        'Without an id: all unfinished tasks of the queue that have what the options name.',
+        'Without an id: all unfinished tasks of the queue that match the options.',
     )
     .option('--children', 'with an id: the tasks that it waits for, too')
     .option('--tenant <tenant>', 'those of this tenant', name)
@@ -61,7 +61,7 @@ async function retryTasks(context: Context, options: RetryOptions, id?: string):
   const given = (['name', 'error', 'limit'] as const).filter((option) => options[option] !== undefined);
   if (given.length > 0)
     throw new ConfigurationError(
-      `${given.map((option) => `--${option}`).join(', ')} go with --all: one task is its id`,
+      `${given.map((option) => `--${option}`).join(', ')} require --all: an id names one task`,
     );
   return retryTask(context, options, id);
 }
@@ -162,7 +162,7 @@ async function cancelTask(context: Context, options: CancelOptions, id: string):
     [
       report.kind === 'cancelled'
         ? `cancelled ${printable(id)}`
-        : `${printable(id)} runs: session ${report.session} is told by its next heartbeat`,
+        : `${printable(id)} is running: session ${report.session} learns of it at its next heartbeat`,
       ...(report.children === undefined ? [] : [`and ${plural(report.children.cancelled, 'child', 'children')}`]),
     ].join(', '),
   );

@@ -105,7 +105,7 @@ function obstacleOf(task: TaskRecord, now: number): string | undefined {
   if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
   const { expiresAt, readyAt } = task;
   if (expiresAt !== undefined && expiresAt <= now)
-    return `was to be started before ${momentAndAge(expiresAt, now)}: the next worker that meets it cancels it`;
+    return `expired at ${momentAndAge(expiresAt, now)}: the next worker that reads it cancels it`;
   if (readyAt > now) return `is due at ${momentAndAge(readyAt, now)}: make it due with 'leasehold tasks retry'`;
   return undefined;
 }
@@ -131,6 +131,6 @@ function refusalOf(current: TaskRecord | undefined, now: number): string {
     (line === undefined ? undefined : `waits in the line of ${line.key}: only its head can be run`) ??
     (key === undefined
       ? 'was changed in the last moment: try again'
-      : `was refused a place by its key ${key.key}, which has ${key.limit} at a time: try again when others have ended`)
+      : `cannot start: its key ${key.key} is at its limit of ${key.limit}; try again when another task of the key has ended`)
   );
 }

@@ -41,20 +41,19 @@ export function tasksCommand(bind: Bind): Command {
     .description('Lists, shows, follows, runs, retries and cancels tasks.');
   const listing = new Command('list')
     .description(
-      'Tasks that wait, run or are dead, from high priority to low. Done and cancelled ' +
-        'ones, which are kept for 14 days, only by --state: ' +
-        'they are in no index, so the table is read in no order until --limit are found; this needs dynamodb:Scan, which no grant has.',
+      'Lists waiting, running and dead tasks, from high priority to low. Done and cancelled tasks are kept for 14 days and are not ' +
+        'indexed: listing them (--state) scans the table, in no order, and needs dynamodb:Scan, which the CDK grants do not include.',
     )
     .addOption(new Option('--state <state>', 'only these').choices(STATES).default('unfinished'))
     .option('--name <name>', 'only those of this definition', name)
     .addOption(
       new Option(
         '--max-read-units <n>',
-        `where to stop reading (default: ${DEFAULT_MAX_READ_UNITS.index}, and ${DEFAULT_MAX_READ_UNITS.table} for done and cancelled ones)`,
+        `maximum number of read units (default: ${DEFAULT_MAX_READ_UNITS.index}, and ${DEFAULT_MAX_READ_UNITS.table} for done and cancelled ones)`,
       ).argParser(wholeNumber(1)),
     )
     .addOption(limitOption());
-  const show = new Command('show').argument('<id>', 'its id', name).description('One task, with its history.');
+  const show = new Command('show').argument('<id>', 'its id', name).description('Shows one task and its history.');
   tasks.addCommand(withQueue(bind<ListOptions>(listing, listTasks)), { isDefault: true });
   tasks.addCommand(withQueue(bind<QueueOptions>(show, showTask)));
   for (const command of taskActs(bind)) tasks.addCommand(withQueue(command));

@@ -28,14 +28,14 @@ async function up({ settings, output, connect }: Context): Promise<ExitCode> {
   const findings = await examineTable({ client, table, isEmulator: settings.endpoint !== undefined }, description);
   const faults = findings.filter(({ health }) => health === 'broken' || health === 'warning');
   output.answer({ table, created, findings: faults }, () => {
-    const done = `table ${table} ${created ? 'was created' : 'is there'}`;
+    const done = `table ${table} ${created ? 'was created' : 'exists'}`;
     return faults.length === 0 ? done : `${done}\n${findingsText(faults, output)}`;
   });
   return faults.some(({ health }) => health === 'broken') ? EXIT.failed : EXIT.done;
 }
 
 const HELP = `
-Exit codes: 0 it is there and usable, 1 it is there and cannot be used, 2 and 3 as of every command.
+Exit codes: 0 it exists and is usable, 1 it exists and cannot be used, 2 and 3 as of every command.
 
 Examples:
   $ leasehold up --endpoint http://127.0.0.1:8000

@@ -57,14 +57,14 @@ export function workCommand(bind: Bind): Command {
         .argParser(name),
     )
     .addOption(
-      new Option('--attempt-spans <how>', 'how OpenTelemetry spans of attempts hang on the trace of their task')
+      new Option('--attempt-spans <how>', 'how OpenTelemetry spans of attempts relate to the trace of their task')
         .choices(ATTEMPT_SPANS)
         .env(ENV.attemptSpans)
         .default(DEFAULT_ATTEMPT_SPANS),
     )
     .option(
       '--until-drained',
-      'end when no task is due or running here, nor retried within a second; with code 1 if tasks died',
+      'end when no task is due or running here, nor retried within a second; exit code 1 if tasks died',
     )
     .addHelpText(
       'after',

@@ -14,28 +14,34 @@ import { name, spanOption, when, wholeNumber } from '../arguments.ts';
 export type TaskFlags = OptionsIn<'command'>;
 
 const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
-  id: new Option('--id <id>', 'its identity: adding it again changes nothing').argParser(name),
+  id: new Option('--id <id>', 'its id: adding it again changes nothing').argParser(name),
   delay: new Option('--delay <when>', 'when it is due: 10m from now, or at 2027-01-31T08:00:00Z').argParser(when),
   onDuplicate: new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES),
   window: spanOption('--window <span>', 'how long after its creation the id of an ended task still counts as taken'),
-  maxWait: spanOption('--max-wait <span>', 'with --on-duplicate debounce: how long requests postpone it at most'),
+  maxWait: spanOption(
+    '--max-wait <span>',
+    'with --on-duplicate debounce: the longest time for which requests postpone it',
+  ),
   priority: new Option('--priority <priority>', 'its priority').choices(PRIORITIES),
   expires: new Option(
     '--expires <when>',
     'discard it if it has not started: 1h after it is due, or at a time',
   ).argParser(when),
-  maxAttempts: new Option('--max-attempts <n>', "claims before it is dead, instead of its definition's").argParser(
+  maxAttempts: new Option('--max-attempts <n>', "maximum number of attempts (default: its definition's)").argParser(
     wholeNumber(1, MAX_ATTEMPTS_LIMIT),
   ),
-  timeout: spanOption('--timeout <span>', "time of one attempt, instead of its definition's"),
-  key: new Option('--key <key>', 'the key that --limit, --rate and --ordered are about').argParser(name),
-  limit: new Option('--limit <n>', 'tasks of the key that run at a time').argParser(wholeNumber(1)),
-  rate: new Option('--rate <n/span>', 'tasks of the key that begin in each span, such as 10/1m').argParser(rateOf),
+  timeout: spanOption('--timeout <span>', "maximum duration of an attempt (default: its definition's)"),
+  key: new Option('--key <key>', 'the key of --limit, --rate and --ordered').argParser(name),
+  limit: new Option('--limit <n>', 'maximum number of tasks of the key that run at once').argParser(wholeNumber(1)),
+  rate: new Option(
+    '--rate <n/span>',
+    'maximum number of tasks of the key that start in each window, such as 10/1m',
+  ).argParser(rateOf),
   ordered: new Option(
     '--ordered',
     'run the ordered tasks of the key one at a time, in the order in which they are enqueued',
   ),
-  tenant: new Option('--tenant <tenant>', 'whose it is: workers serve tenants in turn').argParser(name),
+  tenant: new Option('--tenant <tenant>', 'its tenant: workers serve tenants round robin').argParser(name),
 });
 
 /** The flag of each option, such as `maxAttempts: '--max-attempts'`. */

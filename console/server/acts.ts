@@ -163,7 +163,7 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
     case 'task.enqueue': {
       const { id, created } = await operations.execute(act.verb, act, operator);
       return {
-        ...done(`${describeTask({ queue: act.queue, id })} ${created ? 'is added' : 'was there already'}`),
+        ...done(`${describeTask({ queue: act.queue, id })} ${created ? 'is added' : 'existed already'}`),
         id,
       };
     }
@@ -181,7 +181,7 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
       const permit = await operations.execute(act.verb, { name, token, lockDelay }, operator);
       return permit === undefined
         ? refused(`semaphore ${name} has no permit with token ${token}; nothing was done`)
-        : done(`the permit of session ${permit.session} was taken away; its place is ${opening(permit)}`);
+        : done(`the permit of session ${permit.session} was taken away; its slot is ${opening(permit)}`);
     }
     case 'session.destroy': {
       const { id, lockDelayMs: lockDelay } = act;

@@ -147,7 +147,7 @@ const OPERATIONS = {
         queue,
         ...defined({ id, delay: delayMs === undefined ? undefined : (`${delayMs}ms` as const) }),
       }),
-    outcome: ({ id, created }) => `${id} ${created ? 'added' : 'was there already'}`,
+    outcome: ({ id, created }) => `${id} ${created ? 'added' : 'existed already'}`,
   }),
   /** Answers what a durable task waits for. */
   'callback.succeed': operation({

@@ -250,7 +250,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     const doubted = await run(...cancel, '--max-clock-skew', '10m');
     const expired = await run(...cancel);
 
-    expect(doubted.out).toBe('held runs: session late is told by its next heartbeat\n');
+    expect(doubted.out).toBe('held is running: session late learns of it at its next heartbeat\n');
     expect(expired.out).toBe('cancelled held\n');
   });
 });

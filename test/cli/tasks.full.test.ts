@@ -27,7 +27,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues, in sepa
 
     expect(await command.ended).toMatchObject({
       exitCode: 0,
-      out: '2 added, 1 there already, 0 replaced, 0 refused\n',
+      out: '2 added, 1 existed already, 0 replaced, 0 refused\n',
     });
   });
 
@@ -50,9 +50,9 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues, in sepa
     await first.ended;
 
     expect([late?.exitCode, held?.exitCode, second?.exitCode]).toEqual([5, 5, 5]);
-    expect(late?.err).toMatch(/task late of queue refusals was to be started before .* ago\)/);
+    expect(late?.err).toMatch(/task late of queue refusals expired at .* ago\)/);
     expect(held?.err).toContain('task held of queue refusals waits in the line of globex: only its head can be run');
-    expect(second?.err).toContain('task second of queue refusals was refused a place by its key acme, which has 1');
+    expect(second?.err).toContain('task second of queue refusals cannot start: its key acme is at its limit of 1');
   });
 
   test('waits for running tasks of a paused queue, and leaves its waiting tasks', async () => {

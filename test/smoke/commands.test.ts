@@ -17,7 +17,7 @@ const JUST = ['--reason', 'a drill', '--by', 'ann'];
 
 /** Commands that end by themselves: arguments and expected output. In this order, each building on the state left by the earlier ones. */
 const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
-  [['up'], /^table \S+ is there/],
+  [['up'], /^table \S+ exists/],
   [['doctor'], /✓ keys/],
   [['enqueue', 'fine', '{"n": 1}', '--id', 'first', '--key', 'orders', '--limit', '1'], /^added first$/m],
   [['keys', 'show', 'orders'], /orders/],

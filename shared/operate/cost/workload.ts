@@ -20,7 +20,7 @@ export const FIGURES = {
   tasksPerDay: [1_000_000, from(1), 'tasks a day'],
   secondsPerTask: [1, from(0.001), 'how long one attempt takes'],
   attemptsPerTask: [1, from(1), 'claims of a task on average: 1.1 is one retry in ten'],
-  peakFactor: [1, from(1), 'how many times the average the busiest time is'],
+  peakFactor: [1, from(1), 'the busiest time, as a multiple of the average'],
   inputBytes: [200, whole(0), 'of its input as JSON'],
   resultBytes: [50, whole(0), 'of its result as JSON'],
   commitItems: [0, whole(0, 99), 'items of up to 1 KB that it commits together with its end'],
@@ -30,8 +30,8 @@ export const FIGURES = {
   callbacks: [0, whole(0, 30_000), 'callbacks of a durable task, asked and answered'],
   // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
   deflatedShare: [0.4, SHARE, 'deflated size of JSON from 700 bytes on, as a share'],
-  concurrency: [10, whole(1), 'tasks at work side by side in one worker'],
-  utilisation: [0.7, SHARE, "share of a worker's time in which all its places are taken"],
+  concurrency: [10, whole(1), 'tasks that run at once in one worker'],
+  utilisation: [0.7, SHARE, "share of a worker's time in which all its slots are taken"],
   memoryMb: [512, whole(128, 10_240), 'of a worker'],
   heartbeatSeconds: [10, from(0.1), 'between heartbeats of a worker'],
   tickSeconds: [60, from(1), 'between ticks of the schedule'],
@@ -40,7 +40,7 @@ export const FIGURES = {
   lingerSeconds: [0, from(0), 'how long a worker stays, and is billed, with nothing to do'],
   refusedPerTask: [0.02, from(0), 'refused claims per task'],
   retentionDays: [14, from(0), 'for which finished tasks are kept'],
-  burstTasks: [1_000, from(0), 'tasks that come at once, for the figures of a burst'],
+  burstTasks: [1_000, from(0), 'tasks of a burst'],
   startWithinSeconds: [10, from(0), 'how soon the last of them should begin (startWithin)'],
   timedNames: [0, whole(0), 'task names with metrics of their own'],
 } as const satisfies Readonly<Record<string, Figure>>;

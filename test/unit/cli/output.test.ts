@@ -142,7 +142,7 @@ describe('an output', () => {
     [relative(1_000, 6_000), '5.0s ago'],
     [relative(6_000, 1_000), 'in 5.0s'],
     [momentAndAge(0, 60_000), '1970-01-01T00:00:00.000Z (60s ago)'],
-    [untilText(null, 0), 'it is destroyed: it has no TTL'],
+    [untilText(null, 0), 'destroyed, because it has no TTL'],
     [untilText(30_000, 0), 'in 30s, unless it is renewed'],
     [plural(0, 'task'), '0 tasks'],
     [plural(1, 'task'), '1 task'],
