@@ -182,15 +182,13 @@ test('what a program left gets a request, the time to follow it, and an end', as
     await story(5_000, 9_000),
   ];
 
-  expect(stories).toMatchInlineSnapshot(`
-    [
-      "grace 0 ms, ends at 0 ms: over at 0 ms, seen alive 0 times",
-      "grace 0 ms, ends at 99 ms: +0 ms SIGTERM, +0 ms SIGCONT, +0 ms SIGKILL, over at 0 ms, seen alive 2 times",
-      "grace 100 ms, ends at 60 ms: +0 ms SIGTERM, +0 ms SIGCONT, over at 75 ms, seen alive 4 times",
-      "grace 100 ms, ends at 100 ms: +0 ms SIGTERM, +0 ms SIGCONT, over at 100 ms, seen alive 5 times",
-      "grace 5000 ms, ends at 9000 ms: +0 ms SIGTERM, +0 ms SIGCONT, +5000 ms SIGKILL, over at 5000 ms, seen alive 202 times",
-    ]
-  `);
+  expect(stories).toEqual([
+    'grace 0 ms, ends at 0 ms: over at 0 ms, seen alive 0 times',
+    'grace 0 ms, ends at 99 ms: +0 ms SIGTERM, +0 ms SIGCONT, +0 ms SIGKILL, over at 0 ms, seen alive 2 times',
+    'grace 100 ms, ends at 60 ms: +0 ms SIGTERM, +0 ms SIGCONT, over at 75 ms, seen alive 4 times',
+    'grace 100 ms, ends at 100 ms: +0 ms SIGTERM, +0 ms SIGCONT, over at 100 ms, seen alive 5 times',
+    'grace 5000 ms, ends at 9000 ms: +0 ms SIGTERM, +0 ms SIGCONT, +5000 ms SIGKILL, over at 5000 ms, seen alive 202 times',
+  ]);
 });
 
 function argumentsOf(pids: readonly string[]): string[] {

@@ -1,17 +1,14 @@
 /**
  * What `tasks tail` prints of each task that it meets.
- *
- * After an intended change: `npx vitest run test/unit/cli/tail.test.ts -u`, and read the difference.
  */
 import { Writable } from 'node:stream';
-import { expect, test } from 'vitest';
-import { endOf, print } from '../../../cli/commands/tasks-tail.ts';
-import { Output } from '../../../cli/output.ts';
-import { ENDED, UNFINISHED, ago, task } from '../../support/made-rows.ts';
+import { endOf, print } from '../../../../cli/commands/tasks-tail.ts';
+import { Output } from '../../../../cli/output.ts';
+import { ENDED, UNFINISHED, ago, task } from '../../../support/made-rows.ts';
 
 const lastError = { name: 'TypeError', message: 'x is \u0007 undefined', at: ago(2_000) };
 
-test('tail', async () => {
+export async function tail(): Promise<string> {
   const tasks = [
     ...UNFINISHED,
     ...ENDED,
@@ -36,5 +33,5 @@ test('tail', async () => {
     if (end !== undefined) print(output, found, end);
   }
 
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./printed/tail.txt');
-});
+  return `${lines.join('\n')}\n`;
+}
