@@ -13,7 +13,6 @@ import { STARTED } from '../../support/made-rows.ts';
 import { storeOf } from '../../support/made-stores.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
-
 const report = (changes: Partial<KeyReport>): KeyReport =>
   ({ key: 'k', count: 2, limits: [2], running: [], difference: 0, isExact: true, ...changes }) as KeyReport;
 

@@ -57,9 +57,7 @@ const SCENES: readonly Scene[] = [
     argv: 'run --lock nightly --ttl 60s --lock-delay 20s --grace 12s -- report',
     ends: [45_000, 1],
   },
-  { what: 'no lock-delay leaves no grace', argv: 'run --lock nightly --lock-delay 0s -- report', ends: [11_000, 0] },
   { what: 'held for a while', argv: 'run --verbose --lock nightly --hold-for 25s -- report', ends: [4_000, 7] },
-  { what: 'held for less', argv: 'run --verbose --lock nightly --hold-for 3s -- report', ends: [4_000, 7] },
   {
     what: 'an interrupt ends what is left of it',
     argv: 'run --verbose --lock nightly --hold-for 25s -- report',
@@ -106,13 +104,6 @@ const SCENES: readonly Scene[] = [
     then: { 5_000: takeAway },
   },
   {
-    what: 'lost while what the program left is stopped',
-    argv: 'run --lock nightly -- report',
-    ends: [9_000, 0],
-    lingersMs: 1_000,
-    then: { 5_000: takeAway },
-  },
-  {
     what: 'the store is silent',
     argv: 'run --lock nightly --grace 2s -- report',
     ends: [90_000, 0],
@@ -136,16 +127,10 @@ const SCENES: readonly Scene[] = [
     refusal: new CommandError(EXIT.commandNotFound, 'there is no command report'),
   },
   { what: 'a permit of a full semaphore', argv: 'run --semaphore up=1 -- report', before: (there) => permit(there, 1) },
-  { what: 'a permit of another limit', argv: 'run --semaphore up=2 -- report', before: (there) => permit(there, 1) },
   { what: 'nothing to hold', argv: 'run -- report' },
   { what: 'no program', argv: 'run --lock nightly' },
   { what: 'a grace beyond the lock-delay', argv: 'run --lock nightly --lock-delay 2s --grace 2001ms -- report' },
-  { what: 'a grace of the whole lock-delay', argv: 'run --lock nightly --lock-delay 2s --grace 2s -- report' },
-  { what: 'two locks', argv: 'run --lock a --lock b -- report' },
   { what: 'a semaphore without a limit', argv: 'run --semaphore up -- report' },
-  { what: 'a semaphore without a name', argv: 'run --semaphore =1 -- report' },
-  { what: 'a semaphore without a permit', argv: 'run --semaphore up=0 -- report' },
-  { what: 'a semaphore with a sign in its name', argv: 'run --verbose --semaphore a=b=3 -- report' },
 ];
 
 async function permit(there: Process, limit: number): Promise<unknown> {

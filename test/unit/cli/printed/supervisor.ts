@@ -29,7 +29,6 @@ interface Scene {
 
 const TASKS = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
 const FILE = fileURLToPath(import.meta.url);
-const GONE = `${FILE}.gone`;
 const task = (id: string) => ({ id, name: 'greet' });
 const claims =
   (...ids: readonly string[]): Deed =>
@@ -69,7 +68,6 @@ const crash = (afterMs: number, culprit?: string) => ({ at: { 0: ready, [afterMs
 
 const SCENES: readonly Scene[] = [
   { what: 'Ctrl+C', workers: [{ at: { 5: ready }, onStop: stopsAfter(30) }] },
-  { what: 'Ctrl+C before it is ready', workers: [{ onStop: stops }] },
   { what: 'Ctrl+C that it does not hear', workers: [{ at: { 0: ready, 10: claims('a', 'b', 'g') } }] },
   {
     what: 'Ctrl+C that it hears, and goes on',
@@ -80,10 +78,6 @@ const SCENES: readonly Scene[] = [
     workers: [
       { at: { 0: ready, 10: inspected(true) }, onStop: (worker) => worker.later(40_000, (then) => then.end(0)) },
     ],
-  },
-  {
-    what: 'Ctrl+C after a breakpoint',
-    workers: [{ at: { 0: ready, 10: inspected(true), 20: inspected(false) } }],
   },
   {
     what: 'tasks that it hands back itself',
@@ -115,20 +109,9 @@ const SCENES: readonly Scene[] = [
     interruptedAtMs: 400_000,
   },
   {
-    what: 'an end by a task between ends without',
-    workers: [crash(5), crash(5), { at: { 0: ready, 1: claims('a'), 2: exits(1, 'a') } }, crash(5), steady],
-    interruptedAtMs: 20_000,
-  },
-  {
     what: 'saved, which begins anew',
     workers: [crash(5), crash(5), { at: { 0: ready, 5: saved }, onStop: stops }, crash(5), steady],
     interruptedAtMs: 20_000,
-  },
-  {
-    what: 'loaded, missing, and never saved',
-    workers: [
-      { at: { 0: loads(), 1: loads('missing', GONE), 2: loads('an earlier one', GONE), 3: ready }, onStop: stops },
-    ],
   },
   {
     what: 'a Node that does not tell what is imported',
@@ -158,7 +141,6 @@ const SCENES: readonly Scene[] = [
     workers: [{ at: { 0: ready, 1: claims('a'), 5_000: blocks('a'), 29_980: saved } }, steady],
     interruptedAtMs: 60_000,
   },
-  { what: 'a block with no task', workers: [{ at: { 5_000: blocks() } }], interruptedAtMs: 6_000 },
   {
     what: 'a second block, with a time of its own',
     workers: [{ at: { 0: ready, 1: claims('a'), 5_000: blocks('a'), 20_000: unblocks, 29_000: blocks('a') } }, steady],
@@ -169,27 +151,11 @@ const SCENES: readonly Scene[] = [
     workers: [{ at: { 0: ready, 1: claims('a'), 2: inspected(true), 5_000: blocks('a') }, onStop: stops }],
     interruptedAtMs: 60_000,
   },
-  {
-    what: 'a block, and a short lease',
-    workers: [{ at: { 0: ready, 1: claims('a'), 5_000: blocks('a') } }, steady],
-    ttlMs: 3_000,
-    interruptedAtMs: 9_000,
-  },
-  {
-    what: 'a block, and saved',
-    workers: [{ at: { 0: ready, 1: claims('a', 'b'), 5_000: blocks('a'), 6_000: saved } }, steady],
-    interruptedAtMs: 20_000,
-  },
   { what: 'a first worker that cannot work', workers: [{ at: { 1: refuses, 2: exits(2) } }] },
   {
     what: 'a later worker that cannot work, and a file saved a moment before its end',
     workers: [{ at: { 0: ready, 5: saved }, onStop: stops }, { at: { 1: saved, 2: refuses, 3: exits(2) } }, steady],
     interruptedAtMs: 9_000,
-  },
-  {
-    what: 'an end, and a file saved a moment before it',
-    workers: [crash(5), crash(5), { at: { 0: ready, 1: saved, 5: exits(1) } }, crash(5), steady],
-    interruptedAtMs: 20_000,
   },
   {
     what: 'a later worker that cannot work, until Ctrl+C',
