@@ -17,9 +17,12 @@ export function worldOf(prng: Prng): OtherWorld | 'swarm' {
 /** Constants are small: pages of two entries, seconds instead of minutes. Half of the worlds have long-lived users, and are watched for stalls. */
 export function drawKnobsWorld(prng: Prng, swarm: Profile): Profile {
   const knobs = drawKnobs(prng.fork('knobs'), prng.pick([0.05, 0.2, 1]));
-  if (prng.chance(0.5)) return { ...swarm, knobs };
+  const service = prng.fork('service');
+  const limits = { meets: service.chance(0.5), connections: service.pick([0, 2, 6]) };
+  if (prng.chance(0.5)) return { ...swarm, ...limits, knobs };
   return {
     ...swarm,
+    ...limits,
     knobs,
     environments: Math.max(2, swarm.environments),
     users: 2,

@@ -110,6 +110,10 @@ export interface Profile {
   readonly failedAfter: number;
   readonly throttled: number;
   readonly conflict: number;
+  /** Whether a transaction also refuses whatever meets it on a row: conflicts that crowds make by themselves, and no draw. */
+  readonly meets: boolean;
+  /** How many connections each process has; 0: as many as it has requests. */
+  readonly connections: number;
   readonly late: number;
   readonly duplicate: number;
   /** How late a late request, or a duplicate, may arrive. */
@@ -226,6 +230,8 @@ export const CALM: Profile = {
   latencyMs: 8,
   leap: false,
   lone: false,
+  meets: false,
+  connections: 0,
   dispatches: true,
   knobs: {},
   ...NO_FAULTS,
@@ -273,7 +279,7 @@ export function calmed(profile: Profile): Profile {
 export function faultsOf(profile: Profile): (keyof Profile)[] {
   const calm = calmed(profile);
   const names = Object.keys(profile) as (keyof Profile)[];
-  const kept = new Set<keyof Profile>(['clockErrorMs', 'leap']);
+  const kept = new Set<keyof Profile>(['clockErrorMs', 'leap', 'meets', 'connections']);
   const notFaults = new Set<keyof Profile>(['lockShare', 'coordinationShare', 'operator', 'forceShare', 'rivals']);
   return names.filter(
     (name) =>

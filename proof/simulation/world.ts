@@ -13,6 +13,7 @@ import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import { withSimulatedAborts } from '../../test/support/machines/abort-signal.ts';
 import { Network } from '../../test/support/machines/network.ts';
+import { ServiceLimits } from '../../test/support/machines/service-limits.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import { Prng } from '../../test/support/machines/prng.ts';
 import { Timeline } from '../../test/support/machines/timeline.ts';
@@ -163,6 +164,10 @@ class World {
     this.#network = new Network({
       timeline,
       store: this.#store,
+      ...(options.profile.meets
+        ? { limits: new ServiceLimits(timeline, { conflicts: true, writeUnits: false, readUnits: false }) }
+        : {}),
+      ...(options.profile.connections > 0 ? { connections: options.profile.connections } : {}),
       fateOf: (request) => this.#nemesis.fateOf(request),
       events: {
         onSent: (request) => this.#recorder.sent(request),

@@ -276,7 +276,7 @@ export const FIXED: readonly Fixed[] = [
       'functions/worker-invoker.ts': 'STARTS_AT_A_TIME BACKOFF',
       'functions/worker-metrics.ts': 'INTERVAL_MS NEW_FOR_MS',
       'functions/workforce.ts': 'START',
-      'shared/client/run-until-stopped.ts': 'RESTART_MS LAST_WRITES_MS',
+      'shared/client/run-until-stopped.ts': 'RESTART_MS RETRY_SOON_MS LAST_WRITES_MS',
       'shared/operate/audit/audit-store.ts': 'MONTHS_LISTED PAGE_LIMIT',
       'shared/session/session-client.ts': 'POLL_MS',
     },
