@@ -1,8 +1,6 @@
 import { inspect } from 'node:util';
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { connect } from 'node:net';
-import { urlToHttpOptions } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parseTokens } from '../http/tokens.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -100,55 +98,6 @@ describe.skipIf(endpoint === null)('bad input', () => {
       expect(await ask(gateway, 'GET', path)).toMatchObject({ status: 200 });
     },
   );
-
-  /** As it is: neither the path nor the Host is what `fetch` would make of them. */
-  const askRaw = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body = '') =>
-    new Promise<{ readonly status: number | undefined; readonly location: string | undefined; readonly text: string }>(
-      (resolve, reject) => {
-        const asking = request({ ...urlToHttpOptions(new URL(gateway.url)), method, path, headers }, (response) => {
-          let text = '';
-          response.setEncoding('utf8').on('data', (chunk: string) => {
-            text += chunk;
-          });
-          response.on('end', () => {
-            resolve({ status: response.statusCode, location: response.headers.location, text });
-          });
-        });
-        asking.on('error', reject).end(body);
-      },
-    );
-
-  test('a path without its last slash, or with literal dots, is redirected, and nothing is written', async () => {
-    expect(await askRaw('PUT', '/v1/kv', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/' });
-    expect(await askRaw('PUT', '/v1/session/destroy')).toMatchObject({ status: 301, location: '/v1/session/destroy/' });
-    expect(await askRaw('PUT', '/v1/kv/a//b', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/a/b' });
-    expect(await askRaw('PUT', '/v1/kv/a/../c', {}, 'x')).toMatchObject({ status: 301, location: '/v1/kv/c' });
-
-    expect((await ask(gateway, 'GET', 'kv/?keys')).json).toEqual(['kept']);
-  });
-
-  test('escaped dots and slashes belong to the key, wherever they would lead to', async () => {
-    const keys = ['x/../y', 'x//y', '../../session/create', '.'];
-    for (const key of keys) {
-      const path = `/v1/kv/${encodeURIComponent(key).replaceAll('.', '%2e')}`;
-      expect(await askRaw('PUT', path, {}, 'x')).toMatchObject({ status: 200, text: 'true' });
-      expect(await askRaw('GET', `${path}?raw`)).toMatchObject({ status: 200, text: 'x' });
-    }
-
-    expect((await ask(gateway, 'GET', 'kv/?keys')).json).toEqual([...keys, 'kept'].sort());
-    for (const key of keys) await askRaw('DELETE', `/v1/kv/${encodeURIComponent(key).replaceAll('.', '%2e')}`);
-  });
-
-  test('a request for another host, or from a page elsewhere, is refused', async () => {
-    const foreign = [
-      { host: 'rebound.example:8500' },
-      { origin: 'https://example.com' },
-      { 'sec-fetch-site': 'cross-site' },
-    ];
-    for (const headers of foreign)
-      expect(await askRaw('PUT', '/v1/kv/kept', headers, 'stolen')).toMatchObject({ status: 403 });
-    expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
-  });
 
   test.each([
     ['agent/services', {}],

@@ -137,7 +137,8 @@ const PACKAGES: readonly PackageRule[] = [
     allowedIn: [
       'infra/',
       'consul/',
-      'examples/adopt-cdk/', 'examples/project/',
+      'examples/adopt-cdk/',
+      'examples/project/',
       'test/infra/',
       'test/deploy/',
       'proof/aws/',

@@ -3,61 +3,12 @@ import { expect, test } from 'vitest';
 import {
   ClockSkewError,
   ConfigurationError,
-  CorruptItemError,
   InvariantError,
-  LeaseLostError,
-  MismatchError,
-  StoreUnavailableError,
   assert,
   assertNever,
   messageOf,
   shown,
 } from '../../../shared/core/errors.ts';
-
-const cause = new Error('the cause');
-
-test.each([
-  [
-    new LeaseLostError('lock k', 'expired', 'no renewal was confirmed', { cause }),
-    {
-      message: 'lost lock k (expired): no renewal was confirmed; stop this work, its writes will be refused',
-      key: 'lock k',
-      reason: 'expired',
-      cause,
-    },
-  ],
-  [
-    new StoreUnavailableError('no answer', { applied: 'unknown', cause }),
-    { message: 'no answer', applied: 'unknown', cause },
-  ],
-  [
-    new StoreUnavailableError('throttled', { applied: 'no' }),
-    { message: 'throttled', applied: 'no', cause: undefined },
-  ],
-  [
-    new CorruptItemError('lock k', 'session', 'is a number'),
-    {
-      message: 'row lock k cannot be used: session is a number; the row was left as it is, inspect it by hand',
-      key: 'lock k',
-      attribute: 'session',
-    },
-  ],
-  [new ConfigurationError('ttl = 1', { cause }), { message: 'ttl = 1', cause }],
-  [new MismatchError('task t', 'another input'), { message: 'another input', key: 'task t' }],
-  [
-    new ClockSkewError(612.4, 1_000),
-    {
-      message:
-        "this machine's clock differs from the store's by 612 ms, more than half of maxClockSkew = 1000 ms: " +
-        'refusing to take over from anyone; correct the clock or raise maxClockSkew everywhere',
-      skewMs: 612.4,
-    },
-  ],
-  [new InvariantError('a bug', { cause }), { message: 'a bug', cause }],
-])('%s carries all that its reader needs', (error, facts) => {
-  expect(error).toBeInstanceOf(Error);
-  expect(error).toMatchObject({ name: error.constructor.name, ...facts });
-});
 
 test('a wrong clock is named with what it may not do', () => {
   expect(new ClockSkewError(600, 1_000, 'opening no session').message).toContain(': opening no session;');

@@ -29,16 +29,71 @@ function scheduleWith(overrides: Partial<ScheduleOptions> = {}) {
 }
 
 describe('startSchedule', () => {
-  test('delivers the first slot at once and the others at the rate', async () => {
-    const { clock, delivered } = scheduleWith();
+  const EACH = ['00:00:00 at 00:00:00', '00:01:00 at 00:01:00', '00:02:00 at 00:02:00'];
 
-    await clock.advance(2 * MINUTE);
+  test.each<
+    [
+      what: string,
+      options: Partial<ScheduleOptions>,
+      passes: readonly (readonly ['passes' | 'steps', number])[],
+      delivers: readonly string[],
+    ]
+  >([
+    ['the first slot at once and the others at the rate', {}, [['passes', 2 * MINUTE]], EACH],
+    [
+      'twice at the same time, with the same slot',
+      // A twin, a concurrent one.
+      { duplicateRate: 0.5, random: drawing(0.1, 0.1) },
+      [['passes', 0]],
+      ['00:00:00 at 00:00:00', '00:00:00 at 00:00:00'],
+    ],
+    [
+      'a later twin shortly after, with the same slot',
+      { duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) },
+      [['passes', 10_000]],
+      ['00:00:00 at 00:00:00', '00:00:00 at 00:00:02'],
+    ],
+    [
+      'the twin of a short period long before the next slot',
+      { everyMs: 3_000, duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) },
+      [['passes', 2_000]],
+      ['00:00:00 at 00:00:00', '00:00:00 at 00:00:01'],
+    ],
+    [
+      'every slot twice at a rate of one',
+      { duplicateRate: 1 },
+      [['passes', MINUTE + 5_000]],
+      ['00:00:00 at 00:00:00', '00:00:00 at 00:00:01', '00:01:00 at 00:01:00', '00:01:00 at 00:01:01'],
+    ],
+    [
+      'only the latest slot after the machine has slept through some',
+      {},
+      [
+        ['passes', 1_000],
+        ['steps', 10 * MINUTE],
+        ['passes', MINUTE],
+      ],
+      ['00:00:00 at 00:00:00', '00:11:00 at 00:11:00'],
+    ],
+    [
+      'its slots after the wall clock was set forward',
+      {},
+      [
+        ['passes', 1_000],
+        ['steps', 20_000],
+        ['passes', 2 * MINUTE],
+      ],
+      ['00:00:00 at 00:00:00', '00:01:00 at 00:01:20', '00:02:00 at 00:02:00'],
+    ],
+    ['nothing twice unless it was asked to', { random: { next: () => 0 } }, [['passes', 2 * MINUTE + 5_000]], EACH],
+  ])('delivers %s', async (_what, options, passes, delivers) => {
+    const { clock, delivered } = scheduleWith(options);
 
-    expect(delivered).toEqual([
-      { slot: '00:00:00', at: '00:00:00' },
-      { slot: '00:01:00', at: '00:01:00' },
-      { slot: '00:02:00', at: '00:02:00' },
-    ]);
+    for (const [how, ms] of passes)
+      if (how === 'passes') await clock.advance(ms);
+      else clock.step(ms);
+
+    expect(delivered.map(({ slot, at }) => `${slot} at ${at}`)).toEqual(delivers);
   });
 
   test('names the schedule and the slot in the event', async () => {
@@ -48,55 +103,6 @@ describe('startSchedule', () => {
     await clock.advance(0);
 
     expect(events).toEqual([{ schedule: 'every-minute', slot: '2026-01-01T00:00:00.000Z' }]);
-  });
-
-  test('delivers twice at the same time, with the same slot', async () => {
-    // A twin, a concurrent one.
-    const { clock, delivered } = scheduleWith({ duplicateRate: 0.5, random: drawing(0.1, 0.1) });
-
-    await clock.advance(0);
-
-    expect(delivered).toEqual([
-      { slot: '00:00:00', at: '00:00:00' },
-      { slot: '00:00:00', at: '00:00:00' },
-    ]);
-  });
-
-  test('delivers a later twin shortly after, with the same slot', async () => {
-    const { clock, delivered } = scheduleWith({ duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) });
-
-    await clock.advance(10_000);
-
-    expect(delivered).toEqual([
-      { slot: '00:00:00', at: '00:00:00' },
-      { slot: '00:00:00', at: '00:00:02' },
-    ]);
-  });
-
-  test('delivers the twin of a short period long before the next slot', async () => {
-    const { clock, delivered } = scheduleWith({ everyMs: 3_000, duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) });
-
-    await clock.advance(2_000);
-
-    expect(delivered).toEqual([
-      { slot: '00:00:00', at: '00:00:00' },
-      { slot: '00:00:00', at: '00:00:01' },
-    ]);
-  });
-
-  test('delivers every slot twice at a rate of one', async () => {
-    const { clock, delivered } = scheduleWith({ duplicateRate: 1 });
-
-    await clock.advance(2 * MINUTE + 5_000);
-
-    expect(delivered.map(({ slot }) => slot)).toEqual([
-      '00:00:00',
-      '00:00:00',
-      '00:01:00',
-      '00:01:00',
-      '00:02:00',
-      '00:02:00',
-    ]);
   });
 
   test('offers a refused event again until it is taken', async () => {
@@ -112,16 +118,6 @@ describe('startSchedule', () => {
     await clock.advance(1_000);
 
     expect(offers).toBe(3);
-  });
-
-  test('delivers only the latest slot after the machine has slept through some', async () => {
-    const { clock, delivered } = scheduleWith();
-    await clock.advance(1_000);
-
-    clock.step(10 * MINUTE);
-    await clock.advance(MINUTE);
-
-    expect(delivered.map(({ slot }) => slot)).toEqual(['00:00:00', '00:11:00']);
   });
 
   test('goes on ticking after the wall clock was set back', async () => {
@@ -162,29 +158,6 @@ describe('startSchedule', () => {
     await clock.advance(27_000);
 
     expect(offeredAt).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 6_350, 11_350, 16_350, 21_350, 26_350]);
-  });
-
-  test('keeps to its slots after the wall clock was set forward', async () => {
-    const { clock, delivered } = scheduleWith();
-    await clock.advance(1_000);
-
-    clock.step(20_000);
-    await clock.advance(3 * MINUTE);
-
-    expect(delivered).toEqual([
-      { slot: '00:00:00', at: '00:00:00' },
-      { slot: '00:01:00', at: '00:01:20' },
-      { slot: '00:02:00', at: '00:02:00' },
-      { slot: '00:03:00', at: '00:03:00' },
-    ]);
-  });
-
-  test('delivers nothing twice unless it was asked to, however chance strikes', async () => {
-    const { clock, delivered } = scheduleWith({ random: { next: () => 0 } });
-
-    await clock.advance(2 * MINUTE + 5_000);
-
-    expect(delivered.map(({ slot }) => slot)).toEqual(['00:00:00', '00:01:00', '00:02:00']);
   });
 
   test('has stopped once the delivery that was under way is over', async () => {

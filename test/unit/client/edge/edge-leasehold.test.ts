@@ -1,12 +1,10 @@
 /** Each option of a client at the edge, and of its sessions, changes what it writes; and its answers are those of the client for Node. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MemoryEngine } from '../../../../local/engine/memory.ts';
 import { startMemoryEngine } from '../../../../local/engine/memory.ts';
 import type { EdgeOptions } from '../../../../shared/client/edge/edge-connection.ts';
 import { connect } from '../../../../shared/client/edge/edge-connection.ts';
 import { createLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';
-import type { EdgeSessionSettings } from '../../../../shared/client/edge/edge-sessions.ts';
-import { lockSession } from '../../../../shared/client/edge/edge-sessions.ts';
 import { enqueuer, getTask } from '../../../../shared/client/edge/enqueuer.ts';
 import { createWorker } from '../../../../shared/client/create-worker.ts';
 import type { Leasehold } from '../../../../shared/client/leasehold.ts';
@@ -39,42 +37,6 @@ const optionsOf = (more: Partial<EdgeOptions> = {}): EdgeOptions => ({
   ...more,
 });
 const open = (more: Partial<EdgeOptions> = {}) => createLeasehold(optionsOf(more));
-
-describe('the settings of a session', () => {
-  const DEFAULTS = { name: 'leasehold', node: 'edge', ttlMs: 30_000, lockDelayMs: 0, behaviour: 'release' };
-
-  test.each<[EdgeSessionSettings, object]>([
-    [{}, {}],
-    [{ ttl: '12s' }, { ttlMs: 12_000 }],
-    [{ lockDelay: '3s' }, { lockDelayMs: 3_000 }],
-    [
-      { name: 'mine', node: 'fra' },
-      { name: 'mine', node: 'fra' },
-    ],
-  ])('%o are in its row', async (settings, written) => {
-    const sessions = [await open().session(settings), await lockSession(connect(optionsOf()), settings)];
-    for (const session of sessions) {
-      const { lockDelayMs, ...record } = (await node.sessions.get(session.id)) ?? {};
-      const { lockDelayMs: _, ...expected } = { ...DEFAULTS, ...written };
-      expect(record).toMatchObject(expected);
-      if ('lockDelay' in settings) expect(lockDelayMs).toBe(3_000);
-      await session.end();
-    }
-  });
-
-  test('its heartbeat, the bound on clocks and its events are the given ones', async () => {
-    const lost = Promise.withResolvers<string>();
-    const events = { onLost: ({ reason }: { readonly reason: string }) => lost.resolve(reason) };
-    const edge = open({ maxClockSkew: '500ms' });
-    const session = await edge.session({ ttl: '20s', heartbeat: '1s', events });
-
-    expect(session.holder.timing).toMatchObject({ ttlMs: 20_000, heartbeatMs: 1_000, maxClockSkewMs: 500 });
-    await node.sessions.destroy(session.id);
-    expect(await lost.promise).toBe('invalidated');
-    await expect(open().session({ ttl: '1s', heartbeat: '1s' })).rejects.toThrow('heartbeat');
-    await expect(open().session({ checks: [] } as never)).rejects.toThrow('unknown option "checks"');
-  });
-});
 
 test('a sequencer is verified as the client for Node does it: of a lock and of a task, by kind', async () => {
   const edge = open();

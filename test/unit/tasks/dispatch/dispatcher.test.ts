@@ -103,10 +103,6 @@ function open({
         await clock.advance(1);
       }
     },
-    async enqueueOfHourlyKeys(prefix: string, keys: number): Promise<void> {
-      for (const key of named('key', keys))
-        await client.enqueue(task, {}, { id: `${prefix} ${key}`, key, limit: 5, rate: { count: 1, per: '1h' } });
-    },
     async claim(...ids: readonly string[]): Promise<void> {
       for (const id of ids) {
         const row: TaskRecord | undefined = await tasks.get({ queue: QUEUE, id });

@@ -3,10 +3,7 @@ import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
 import type { TaskMiddleware } from '../../../../shared/tasks/task/middleware.ts';
 import { withMiddleware } from '../../../../shared/tasks/task/middleware.ts';
-import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
-
-const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 /** A kit whose one task goes through the middleware. */
 async function runThrough(middleware: readonly TaskMiddleware[], run: () => unknown) {
@@ -68,30 +65,5 @@ describe('middleware around task runs', () => {
 
     expect(row).toMatchObject({ state: 'ready', lastError: { message: 'the code threw nothing' } });
     expect(seen).toEqual([new Error('the code threw nothing')]);
-  });
-});
-
-describe('a trace', () => {
-  test('goes from the client to the task, and on to what it spawns', async () => {
-    const seen: (string | undefined)[] = [];
-    const child = defineTask({ name: 'child', run: (_: unknown, task) => seen.push(task.traceparent) });
-    const parent = defineTask({
-      name: 'parent',
-      run(_: unknown, task) {
-        seen.push(task.traceparent);
-        return task.commit(null, [], { spawn: [spawn(child, {})] });
-      },
-    });
-    const kit = createTestKit({ tasks: { child, parent } });
-    await kit.tasks.enqueue(parent, {}, { traceparent: TRACE });
-    await kit.drain();
-
-    expect(seen).toEqual([TRACE, TRACE]);
-  });
-
-  test('refuses an invalid trace context', async () => {
-    const kit = createTestKit({ tasks: { work: defineTask({ name: 'work', run: () => undefined }) } });
-
-    await expect(kit.tasks.enqueue('work', {}, { traceparent: 'yes' })).rejects.toThrow('traceparent = "yes"');
   });
 });
