@@ -2,7 +2,6 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ROOT } from '../support/documents.ts';
 import { copyConsumer, packPackage, pinned, run } from './packed.ts';
 
 /** Yarn and bun resolve what aws-cdk-lib bundles as well, so this is a release whose bundled packages are all published. */
@@ -90,10 +89,3 @@ function installManager({ name, package: found, script }: Manager, folder: strin
   if (name === 'bun') writeFileSync(path.join(bin, 'bunx'), `#!/bin/sh\nexec "${program}" x "$@"\n`, { mode: 0o755 });
   return bin;
 }
-
-test('the figures name every manager', () => {
-  const figures = readFileSync(path.join(ROOT, 'bench/README.md'), 'utf8');
-  const [, chapter = ''] = figures.toLowerCase().split('## package managers');
-
-  for (const { name } of MANAGERS) expect(chapter).toMatch(new RegExp(String.raw`\b${name} \d`));
-});
