@@ -4,6 +4,8 @@ import type { LockInfo } from '../shared/coordination/lock/lock-record.ts';
 import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 import type { InvalidationReason, SessionRecord } from '../shared/session/session-record.ts';
 import type { LeftOutSlot, ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
+import type { Awaited } from '../cli/queue/durable-history.ts';
+import type { HistoryEvent } from '../shared/tasks/durable/history.ts';
 import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
 import type { BatchCounts } from '../shared/tasks/task/batch.ts';
 import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
@@ -114,6 +116,8 @@ export interface TaskLine {
   readonly readyAt: number | undefined;
   /** It waits for the end of its children, and is due then. */
   readonly waitsForChildren: boolean;
+  /** A durable task that waits. */
+  readonly isSuspended?: true | undefined;
   readonly claimedAt: number | undefined;
   readonly finishedAt: number | undefined;
   readonly session: string | undefined;
@@ -182,9 +186,19 @@ export interface KnownName {
   readonly fields: readonly string[] | undefined;
 }
 
+/** What has happened in a durable execution, and what it waits for. */
+export interface DurableView {
+  readonly history: readonly HistoryEvent[];
+  readonly awaited: readonly Awaited[];
+}
+
 export interface TaskView {
   readonly now: number;
+  /** Without its journal. */
   readonly task: TaskRecord;
+  /** Of a durable task that has begun. */
+  readonly execution: DurableView | undefined;
+  readonly isSuspended?: true | undefined;
   /** The task that waits, or has waited, for this one. */
   readonly parent: TaskKey | undefined;
   /** The ends of the children that it waits, or has waited, for. */
@@ -289,6 +303,7 @@ export type Act = { readonly reason: string } & (
       readonly id: string;
       readonly leaseCounter: number;
     }
+  | { readonly verb: 'callback.succeed' | 'callback.fail'; readonly callbackId: string; readonly text: string }
   | { readonly verb: 'queue.pause' | 'queue.resume'; readonly queue: string }
   | {
       readonly verb: 'schedule.run' | 'schedule.pause' | 'schedule.resume';

@@ -29,6 +29,9 @@ function wordsOf(act) {
       return ['tasks', 'retry', act.id, '--queue', act.queue];
     case 'task.cancel':
       return ['tasks', 'cancel', act.id, '--queue', act.queue, '--yes', act.id];
+    case 'callback.succeed':
+    case 'callback.fail':
+      return ['callbacks', act.verb.slice('callback.'.length), act.callbackId, act.text];
     case 'queue.pause':
       return ['queues', 'pause', act.queue];
     case 'queue.resume':

@@ -38,11 +38,12 @@ const TASK_TONES = { running: 'busy', done: 'good', dead: 'bad' };
 
 /**
  * A task's state, as the page and its addresses name it.
- * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly waitsForChildren?: boolean }} task
+ * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly waitsForChildren?: boolean, readonly isSuspended?: boolean }} task
  * @param {number} now
  */
-export function taskState({ state, readyAt = 0, waitsForChildren = false }, now) {
+export function taskState({ state, readyAt = 0, waitsForChildren = false, isSuspended = false }, now) {
   if (state !== 'ready') return state;
+  if (isSuspended) return 'suspended';
   if (waitsForChildren) return 'waiting for its children';
   return readyAt > now ? 'delayed' : state;
 }

@@ -28,6 +28,9 @@ export function parseAct(body: unknown): Act {
       const key = { queue: validName('queue', given.queue), id: validName('id', given.id) };
       return { verb, reason, ...key, leaseCounter: counterIn(given) };
     }
+    case 'callback.succeed':
+    case 'callback.fail':
+      return { verb, reason, callbackId: validName('callbackId', given.callbackId), text: textIn(given) };
     case 'queue.pause':
     case 'queue.resume':
       return { verb, reason, queue: validName('queue', given.queue) };
@@ -99,6 +102,11 @@ function counterIn({ leaseCounter }: Readonly<Record<string, unknown>>): number 
   throw new ConfigurationError('the token is missing: pass the whole number that the page shows');
 }
 
+function textIn({ text }: Readonly<Record<string, unknown>>): string {
+  if (typeof text === 'string') return text;
+  throw new ConfigurationError('the text is missing: pass the answer, which may be empty');
+}
+
 function optionalName(what: string, name: unknown): string | undefined {
   return name === undefined ? undefined : validName(what, name);
 }
@@ -135,6 +143,17 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
       return report.kind === 'cancelled'
         ? done(`${describeTask(act)} is cancelled`)
         : done(`${describeTask(act)} runs: session ${report.session} learns of it with its next heartbeat`);
+    }
+    case 'callback.succeed':
+    case 'callback.fail': {
+      const { verb, callbackId, text } = act;
+      const answered =
+        verb === 'callback.succeed'
+          ? await operations.execute(verb, { callbackId, result: text }, operator)
+          : await operations.execute(verb, { callbackId, failure: { message: text } }, operator);
+      return answered === 'accepted'
+        ? done('the answer is accepted; the task goes on')
+        : refused('it was answered before, has timed out, or its task has ended; nothing was done');
     }
     case 'queue.pause':
     case 'queue.resume': {

@@ -7,6 +7,8 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import { durableTask } from '../../api/durable.ts';
+import { createWorker } from '../../shared/client/create-worker.ts';
 import { childrenBatch } from '../../shared/tasks/task/batch.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { openOn } from './support/console-page.ts';
@@ -114,6 +116,35 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
     closeCommandTable(table);
   });
 
+  test('answers what a durable task waits for, and shows what has happened', async () => {
+    const order = durableTask({
+      name: 'order',
+      run: (_: unknown, ctx) => ctx.waitForCallback('approval', async () => undefined),
+    });
+    const at = { endpoint: table.endpoint, table: table.table, queue: 'media', shards: CONSOLE_SHARDS };
+    const log = { info: ignore, warn: ignore, error: ignore, debug: ignore };
+    const work = () => createWorker({ order }, { ...at, untilDrained: true, log }).run();
+    await enqueued(tasks, { queue: 'media', id: 'waits', name: 'order' });
+    await work();
+    await using opened = await openOn(browser, running, 'task?queue=media&id=waits');
+    const { page } = opened;
+
+    await page.getByText('suspended').waitFor();
+    await page.getByText('CallbackStarted').waitFor();
+    await page.getByRole('button', { name: 'Succeed… approval' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Result').fill('yes');
+    await dialog.getByLabel('Reason').fill(reason);
+    expect(await dialog.locator('pre').textContent()).toContain('leasehold callbacks succeed');
+    await dialog.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.getByText('the answer is accepted').waitFor();
+
+    await work();
+    expect(await tasks.get({ queue: 'media', id: 'waits' })).toMatchObject({ state: 'done', result: 'yes' });
+    const audit = await runCommand(table, 'audit', '--limit', '1', '--json');
+    expect(JSON.parse(audit.out)).toMatchObject([{ verb: 'callback.succeed', reason }]);
+  });
+
   test('runs it again with other input, which is checked while one types', async () => {
     await enqueued(tasks, { queue: 'media', id: 'first', name: 'resize', input: { key: 'a.png', width: 640 } });
     await using opened = await openOn(browser, running, 'task?queue=media&id=first');
@@ -187,3 +218,5 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
     expect(await page.getByLabel('Reason').inputValue()).toBe('a drill');
   });
 });
+
+function ignore(): void {}

@@ -5,6 +5,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
+import { durable } from '../durable.js';
 import { askForTask } from '../enqueue-dialog.js';
 import { age, moment, plural, span, whole } from '../format.js';
 import {
@@ -33,7 +34,17 @@ export const task = {
   },
   draw(scene) {
     /** @type {TaskView} */
-    const { task: found, failure, now, holder, parent, children, waitsForChildren } = scene.data;
+    const {
+      task: found,
+      failure,
+      now,
+      holder,
+      parent,
+      children,
+      waitsForChildren,
+      isSuspended,
+      execution,
+    } = scene.data;
     const attempts = attemptsOf(found, now);
     return [
       h(
@@ -42,8 +53,13 @@ export const task = {
         h('a', { href: to('tasks', { queue: found.queue }) }, `Tasks of ${found.queue}`),
         parent && [' · child of ', h('a', { href: to('task', { queue: parent.queue, id: parent.id }) }, parent.id)],
       ),
-      heading(found.id, taskBadge(taskState({ ...found, waitsForChildren }, now)), scene.mayAct && acts(found, scene)),
+      heading(
+        found.id,
+        taskBadge(taskState({ ...found, waitsForChildren, isSuspended }, now)),
+        scene.mayAct && acts(found, scene),
+      ),
       facts(found, now, waitsForChildren),
+      execution && durable(execution, scene),
       children && family(scene, waitsForChildren),
       holder && holderCard(holder, now),
       h('h2', {}, 'Attempts'),

@@ -124,7 +124,11 @@ export class DeadLook {
       for (const { id } of unread.slice(from, from + ROWS_PER_BATCH)) {
         const row = dead.get(id);
         if (row === undefined) ward.entries.delete(id);
-        else ward.entries.set(id, { diedAt: row.finishedAt, sorted: { line: lineOf(row), fault: faultOf(row) } });
+        else
+          ward.entries.set(id, {
+            diedAt: row.finishedAt,
+            sorted: { line: lineOf(row, row.finishedAt), fault: faultOf(row) },
+          });
       }
     }
   }

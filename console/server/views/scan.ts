@@ -92,7 +92,17 @@ async function scan(
   const shown = latest(kept);
   names.note(shown);
   const now = connection.now();
-  return { value: { now, queue: query.queue, tasks: shown.map(lineOf), found, units: Math.ceil(units), isCut }, units };
+  return {
+    value: {
+      now,
+      queue: query.queue,
+      tasks: shown.map((task) => lineOf(task, now)),
+      found,
+      units: Math.ceil(units),
+      isCut,
+    },
+    units,
+  };
 }
 
 function latest(tasks: readonly TaskRecord[]): TaskRecord[] {

@@ -1,11 +1,12 @@
 /** A task's line in a list. */
+import { isSuspended } from '../../../cli/queue/task-words.ts';
 import { NEVER } from '../../../shared/tasks/task/batch.ts';
 import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { TaskLine } from '../../model.ts';
 
 const ERROR_SHOWN = 160;
 
-export function lineOf(task: TaskRecord): TaskLine {
+export function lineOf(task: TaskRecord, now: number): TaskLine {
   const { id, name, state, priority, attempts, leaseCounter, claimedAt, session, lastError, cancellation } = task;
   return {
     id,
@@ -23,6 +24,7 @@ export function lineOf(task: TaskRecord): TaskLine {
     tenant: task.tenant,
     isInLine: task.state === 'ready' && task.links?.line !== undefined,
     waitsForChildren: isWaiting(task),
+    ...(isSuspended(task, now) && { isSuspended: true }),
   };
 }
 

@@ -2,11 +2,13 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards. The next page continues in each of them.
  */
+import { awaitedBy, durableHistory } from '../../../cli/queue/durable-history.ts';
+import { isSuspended } from '../../../cli/queue/task-words.ts';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import type { TaskKey, TaskRecord } from '../../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { ListedState, ScanPage, TaskPage, TaskView } from '../../model.ts';
+import type { DurableView, ListedState, ScanPage, TaskPage, TaskView } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import type { SessionBook } from './session-book.ts';
@@ -68,7 +70,7 @@ export async function lookAtTasks(
     now,
     looked,
     queue: query.queue,
-    tasks: tasks.toSorted(inOrder).map(lineOf),
+    tasks: tasks.toSorted(inOrder).map((task) => lineOf(task, now)),
     next: next === undefined ? undefined : encodeCursor(next),
   };
   return { value, units: stores.spent() };
@@ -89,9 +91,13 @@ export async function lookAtTask(
   const failure = task.lastError === undefined ? undefined : await stores.tasks.getFailure(key);
   const family = await familyOf(stores, task);
   const found = withChildren ? await childrenOf(connection, names, task) : undefined;
+  const now = connection.now();
+  const { journal, ...known } = task;
   const value: TaskView = {
-    now: connection.now(),
-    task,
+    now,
+    task: known,
+    execution: journal === undefined ? undefined : await executionOf(stores, task),
+    ...(isSuspended(task, now) && { isSuspended: true }),
     failure,
     holder,
     ...family,
@@ -100,6 +106,11 @@ export async function lookAtTask(
     scanUnits: family.children === undefined || withChildren ? null : (await priceOfScan(connection)).value.units,
   };
   return { value, units: stores.spent() + (found?.units ?? 0) };
+}
+
+async function executionOf({ tasks }: Stores, task: TaskRecord): Promise<DurableView> {
+  const history = await durableHistory(tasks, task);
+  return { history, awaited: awaitedBy(task, history) };
 }
 
 async function childrenOf(
