@@ -1,5 +1,5 @@
 /**
- * `leasehold/durable`: tasks whose code is a workflow of AWS's durable execution SDK, which must be installed beside this package.
+ * `leasehold/durable`: tasks whose code is a workflow of AWS's durable execution SDK, an optional peer of this package.
  * @packageDocumentation
  */
 export { durableTask } from '../shared/client/durable.ts';

@@ -1,4 +1,4 @@
-/** What a verb costs when many callers meet one row: requests and units of a caller, and when the last one is through. */
+/** The cost of a verb when many callers meet one row: requests and units of a caller, and when the last one has succeeded. */
 import { Command } from 'commander';
 import { wholeNumbers } from './arguments.ts';
 import type { Measured } from './crowd/measure.ts';

@@ -2,7 +2,7 @@
  * `npm run bench -- dev`: from the call of `enqueue` in one process to the first line of the task in the worker of `leasehold dev`,
  * which is started as it starts by default. Exits with 1 if the median exceeds its target.
  *
- * Real processes on this machine, so the times depend on its load, which is printed beside them.
+ * Real processes on this machine, so the times depend on its load, which is printed too.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

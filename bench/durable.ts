@@ -1,5 +1,5 @@
 /**
- * What durable tasks cost and how fast they are: write units of each thing that their code may do, the time of a step beside
+ * Cost and speed of durable tasks: write units of each thing that their code may do, the time of a step relative to
  * `saveProgress`, and the time from an answer to the next line, modelled. Exits with 1 if a figure exceeds its target.
  */
 import { Command } from 'commander';
@@ -26,7 +26,7 @@ interface Figure {
   readonly beside?: string;
 }
 
-/** How much longer than a `saveProgress` a step may take, and how much later than a start the code goes on. */
+/** How much longer than a `saveProgress` a step may take, and how much later than a start the code continues. */
 const STEP_RATIO = 1.3;
 const ANSWER_MS = 50;
 

@@ -2,7 +2,7 @@
  * `npm run bench -- feel` measures waits that a user feels in a queue with other work: of a high priority, of a small tenant, after a crash,
  * of retries of one key, and in the worker's own process; and the claims that many `leasehold work` take from each other.
  *
- * The workers are those of `leasehold work`, in simulated time. Exits with 1 if a figure is above its bound.
+ * The workers are workers of `leasehold work`, in simulated time. Exits with 1 if a figure is above its bound.
  */
 import { Command } from 'commander';
 import type { Stores } from '../shared/client/stores.ts';
@@ -28,7 +28,7 @@ interface Standing {
   readonly tasks: Readonly<Record<string, unknown>>;
   readonly handBack: AbortSignal;
   readonly ttlMs?: number;
-  /** From then on it is frozen: its heartbeats end, and its tasks stay in its hands. */
+  /** When it is frozen: its heartbeats end, and it keeps its tasks. */
   readonly dead?: AbortSignal;
   readonly onEnqueued?: WorkerPorts['onEnqueued'];
 }
@@ -98,7 +98,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   return figures.every(({ figure, most }) => figure <= most) ? 0 : 1;
 }
 
-/** Half the waits of tasks that come now and then beside a backlog of others. */
+/** Half the waits of occasional tasks during a backlog of others. */
 async function beside(
   lanes: readonly string[],
   options: EnqueueOptions,

@@ -1,4 +1,4 @@
-/** Figures of a bench: what is taken of many, and how they are shown. */
+/** Figures of a bench: statistics and their format. */
 import Table from 'cli-table3';
 
 /** The middle one; of an even number, the mean of the two in the middle. NaN of none. */

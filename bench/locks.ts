@@ -3,8 +3,8 @@
  *
  * Two questions:
  *   1. How many uncontended acquire-and-release cycles a second, on fresh and on old keys, alone and 16 in flight,
- *      at what charge per cycle, and with how much of our own CPU?
- *   2. How late is a lock handed over that was held for 6 s, in simulated time and on the engine? What do 50 waiters read meanwhile?
+ *      at what charge per cycle, and with how much of our CPU?
+ *   2. How late is a lock handed over that was held for 6 s, in simulated time and on the engine? What do 50 waiters read?
  * Each contestant has the table from its own documentation:
  * the peers' tables have a key only, ours the two indexes of `leasehold up`, but not its stream (`silent-table.ts`).
  * Rates depend on the machine and its other load; compare the ratios, each within one round, and the counts.

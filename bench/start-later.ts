@@ -1,7 +1,7 @@
 /**
- * How late a task begins that becomes due later, beside idle `leasehold work` without a dispatcher: `npm run bench -- start --no-dispatcher`.
+ * Delay of a task that becomes due later, with idle `leasehold work` and no dispatcher: `npm run bench -- start --no-dispatcher`.
  *
- * Each figure is of first tasks: one in each fleet, so nothing has told its worker where tasks of tenants or lines stand.
+ * Each figure is of first tasks: one in each fleet, so its worker does not know yet where tasks of tenants or lines are.
  */
 import { RetryAfter } from '../shared/tasks/task/control.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
@@ -15,7 +15,7 @@ const DELAY_MS = 2_000;
 
 interface LaterScene {
   readonly name: string;
-  /** How it becomes due later. */
+  /** The way in which it becomes due later. */
   readonly task: 'delayed' | 'retries' | 'snoozes';
   readonly options: EnqueueOptions;
   /** Whether an engine's stream tells the worker of new tasks. */

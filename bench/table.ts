@@ -78,7 +78,7 @@ interface ServiceOptions {
   readonly conflicts?: boolean;
   readonly writeUnits?: boolean;
   readonly readUnits?: boolean;
-  /** Of each place. Default: as many as there are requests. */
+  /** The number of each place. Default: unlimited. */
   readonly connections?: number;
   /** Default: `REQUEST_MS`. */
   readonly requestMs?: number;

@@ -53,7 +53,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /**
  * Plays every scene on the table, and returns what each verb of its act was charged, with what our model says.
- * A scene's time passes only where it says so; after it, the rows that it wrote are deleted.
+ * A scene's time passes only at its explicit steps; after it, the rows that it wrote are deleted.
  */
 export async function measureUnits(client: DynamoDBClient, table: string): Promise<readonly UnitsRow[]> {
   const modelled: ModelUnits[] = [];

@@ -4,7 +4,7 @@ import { hintFor } from '../shared/core/validate/options.ts';
 
 /**
  * Refuses operands that `list`, as the default verb, does not accept: the first one is probably a misspelt verb.
- * commander then ends the program, as for any wrong command line.
+ * commander then ends the program with its usual error.
  */
 export function refuseUnknownVerb({ args, parent, registeredArguments }: Command): void {
   const [verb] = args;

@@ -24,8 +24,8 @@ export interface AuditOptions extends ConfirmOptions {
 
 /**
  * Adds the options of a confirmed and recorded action.
- * @param what value that the operator repeats as confirmation
- * @param reasonByDefault as for `reasonOption`
+ * @param what the value that the operator repeats as confirmation
+ * @param reasonByDefault see `reasonOption`
  */
 export function audited(command: Command, what: string, reasonByDefault?: string): Command {
   return command
@@ -55,7 +55,7 @@ export function nameAtTheKeyboard(): string {
 
 /**
  * Returns after the operator has typed `expected`.
- * @param what action, as the middle of a sentence
+ * @param what the action, in the middle of a sentence
  * @throws ConfigurationError if standard input is not a terminal; CommandError if something else was typed
  */
 export async function confirm(

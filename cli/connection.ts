@@ -41,7 +41,7 @@ export interface CliConnection extends Disposable {
   readonly readUnits: () => number;
   /** Ends all requests of this connection. */
   readonly stopSending: () => void;
-  /** What tasks get from `leaseholdOf`. */
+  /** The objects behind `leaseholdOf`. */
   clientOf(settings: Pick<LeaseholdSettings, 'queue' | 'shards' | 'payloads'>): WorkerClient;
   /** Clock bound: the largest difference between any two clocks. */
   readonly maxClockSkewMs: number;

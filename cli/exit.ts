@@ -73,7 +73,7 @@ export function taskNotFound(key: TaskKey): CommandError {
 interface Failure {
   readonly exitCode: ExitCode;
   readonly message: string;
-  /** What the schema of a task refuses in an input. */
+  /** The issues of an input that a task's schema refuses. */
   readonly issues?: readonly Issue[];
   /** An unexpected error: a bug report needs more than its message. */
   readonly stack?: string;

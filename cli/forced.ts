@@ -1,4 +1,4 @@
-/** What commands say of something that is taken away from its holder by force: when it opens, and until when that holder may go on. */
+/** Messages about a revoked lock, permit or session: when it opens, and how long its holder may continue. */
 import type { Option } from 'commander';
 import { spanOption } from './arguments.ts';
 import { moment } from './output.ts';

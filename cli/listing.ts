@@ -1,4 +1,4 @@
-/** Prints bounded lists, for people and programs, and states if a list was cut. */
+/** Prints bounded lists on terminals and for programs, and says if a list was cut. */
 import { Option } from 'commander';
 import { take } from '../shared/core/runtime/take.ts';
 import { wholeNumber } from './arguments.ts';

@@ -118,7 +118,7 @@ export function moment(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Formats the time until which a lease of a session is trusted. */
+/** Formats when a session's lease ends. */
 export function untilText(until: number | null, now: number): string {
   return until === null ? 'destroyed, because it has no TTL' : `${relative(until, now)}, unless it is renewed`;
 }

@@ -262,7 +262,7 @@ export interface SlotLine {
   readonly at: number;
   readonly fate: TaskState | 'missing' | 'next';
   readonly task: string;
-  /** Why there is no task, if the schedule's row says so. */
+  /** The reason why the task is missing, if the schedule's row has it. */
   readonly why?: LeftOutSlot['why'];
 }
 
@@ -337,7 +337,7 @@ interface Forced {
   readonly lockDelayMs?: number | undefined;
 }
 
-/** `refused`: its object was no longer as the operator saw it; nothing was done. */
+/** `refused`: its object had changed since the operator saw it; nothing was done. */
 export interface ActAnswer {
   readonly kind: 'done' | 'refused';
   readonly message: string;

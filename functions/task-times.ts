@@ -24,7 +24,7 @@ const METRICS_OF: Readonly<Record<keyof TaskTimes, MetricName>> = {
 export class TaskTimeMetrics {
   readonly #metrics: Metrics;
   readonly #names: ReadonlySet<string>;
-  /** By name; undefined stands for all tasks without their own metrics. */
+  /** By name. undefined: all tasks without their own metrics. */
   readonly #unwritten = new Map<string | undefined, Map<MetricName, number[]>>();
 
   /**

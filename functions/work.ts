@@ -51,7 +51,7 @@ export interface WorkHandlerOptions {
   readonly middleware?: readonly TaskMiddleware[];
   /** Called after the handlers that the module exports as `events`. */
   readonly events?: TaskEvents;
-  /** Your DynamoDB client, which then sends all requests, as for `createLeasehold`. */
+  /** Your DynamoDB client, which then sends all requests, like that of `createLeasehold`. */
   readonly client?: SdkClient;
   /** Store for inputs that do not fit into the table. Default: the task module's export `payloads`, if any. */
   readonly payloads?: PayloadStore;
@@ -200,7 +200,7 @@ export function createWorkHandler(
   );
 }
 
-/** What tasks get from `leaseholdOf`. */
+/** The objects behind `leaseholdOf`. */
 function clientOf(
   { sender, gauge, runtime }: Connected<TaskStores>,
   { table, queue, shards, timing, payloads }: WorkEnv & { readonly payloads: PayloadStore | undefined },

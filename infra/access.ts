@@ -50,7 +50,7 @@ const payloadRows = (queue: string): string => `payload#${queue}#*`;
 const failureRows = (queue: string): string => `failure#${queue}#*`;
 /** Older parts of the journals of durable tasks. */
 const journalRows = (queue: string): string => `journal#${queue}#*`;
-/** What has arrived from outside for durable tasks. */
+/** External events for durable tasks. */
 const arrivalRows = (queue: string): string => `arrival#${queue}#*`;
 /** The turn of a key's ordered tasks. */
 const lineRows = (queue: string): string => `line#${queue}#*`;
@@ -137,7 +137,7 @@ export function workAccess(queue: string): AccessRule[] {
 
 /**
  * A worker in a container, with `createWorker`: it works like a deployed one, without permits, continuations and hints, and is its own
- * dispatcher: it defines the schedules of its module, and creates the tasks of those that are due.
+ * dispatcher: it defines the schedules of its module, and creates the tasks of due schedules.
  */
 export function containerAccess(queue: string): AccessRule[] {
   const deployedOnly = new Set([permitsRow(queue), slotRows(continuationSchedule(queue))]);
@@ -192,15 +192,15 @@ export function replaceAccess(queue: string): AccessRule[] {
 }
 
 /**
- * What an answer mentions in the row of a durable task: its journal, and when it is due. Its input, its result and its holder stay. IAM
- * does not tell an attribute in a condition from one that is written, so the state is in the list.
+ * The attributes that an answer writes in a durable task's row: its journal, and when it is due. Input, result and holder stay. IAM
+ * does not distinguish an attribute in a condition from a written one, so the state is in the list.
  */
 const ANSWER_ATTRIBUTES = [
   ...['pk', 'sk', 'state', 'nonce', 'journal', 'open', 'beats'],
   ...['readyKey', 'readyAt', 'directoryKey', 'directoryName'],
 ];
 
-/** Who answers callbacks of durable tasks: reads a task, and notes the answer. */
+/** A principal that answers callbacks of durable tasks: reads a task, and notes the answer. */
 export function callbackAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['GetItem'], keys: [taskRows(queue)] },

@@ -2,7 +2,7 @@
  * Source maps without the parts that stack traces do not need.
  *
  * A complete map doubles the package that Lambda loads, and Node parses it at process start.
- * A stack needs the file and the line of our own code and of the tasks' code.
+ * A stack needs the file and the line of our code and of the tasks' code.
  * The code of dependencies, minified or not, keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -23,7 +23,7 @@ export interface TickSchedule {
   readonly timeZone?: TimeZone | undefined;
 }
 
-/** For packages that Lambda or a layer brings, native packages such as sharp, files that are no code, and constants. */
+/** For packages that Lambda or a layer brings, native packages, for example sharp, other files than code, and constants. */
 export type WorkerBundling = Pick<
   BundlingOptions,
   'externalModules' | 'nodeModules' | 'loader' | 'define' | 'commandHooks'
@@ -96,7 +96,7 @@ export interface TaskWorkersProps {
   readonly workerMemory?: number;
   /** Environment variables for your tasks. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Bundling options of the worker, beside ours. */
+  /** Bundling options of the worker, in addition to ours. */
   readonly bundling?: WorkerBundling;
   /**
    * VPC of the worker, for tasks that call services in it. The VPC needs an endpoint or a route to DynamoDB, and with

@@ -200,15 +200,15 @@ export class TaskWorkers extends Construct implements IGrantable {
   }
 
   /**
-   * Grants what `createWorker` needs, for a worker of this queue in a container or on another machine. What your tasks do elsewhere (locks,
-   * other queues, your own tables) is granted to the same role, as to `workers`.
+   * Grants the rights of `createWorker`, for a worker of this queue in a container or elsewhere. Grant other rights of your tasks (locks,
+   * other queues, your own tables) to the same role, as to `workers`.
    */
   grantWork(grantee: IGrantable): Grant {
     return this.table.grant(grantee, containerAccess(this.queue));
   }
 
   /**
-   * Lets a function enqueue tasks: grants `grantEnqueue`, and sets the variables from which `createLeasehold()` reads
+   * Lets a function enqueue tasks: grants `grantEnqueue`, and sets the variables of `createLeasehold()`:
    * table, queue, shards and clock bound.
    * @throws ConfigurationError if its variables already name another queue, because the last call would silently overwrite them
    */

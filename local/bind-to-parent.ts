@@ -84,7 +84,7 @@ export function startShell(script: string): ChildProcessByStdio<Writable, null, 
   return shell;
 }
 
-/** Signals a process group; false if it has ended (ESRCH), as for a finished process. */
+/** Signals a process group; false if it has ended (ESRCH), for example because its process has finished. */
 export function signalQuietly(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);

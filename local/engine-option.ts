@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { EngineOptions } from './engine.ts';
 
 const KINDS = ['memory', 'dynamodb-local', 'embedded'] as const;
-/** What the package offers. `embedded` is for the checkout: its binary is no dependency of the package. */
+/** The engines of the package. `embedded` is for the checkout: the package does not depend on its binary. */
 const OFFERED = KINDS.filter((kind) => kind !== 'embedded');
 
 /** @param port of an engine that is started; absent: a free one */

@@ -40,7 +40,7 @@ export interface Engine {
   readonly endpoint: string;
   /** Undefined for an engine that was already running, and for one in this process. */
   readonly pid?: number;
-  /** What its user should know about its safety, in one line. */
+  /** A safety note for its user, in one line. */
   readonly warning?: string;
   /** Ends an engine that we started, data included; leaves any other alone. */
   stop(): Promise<void>;

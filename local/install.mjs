@@ -3,7 +3,7 @@
  *
  * It runs before any installation, on the machine's own Node: no dependency, no TypeScript, nothing newer than Node 18.
  * It judges the installation by content (npm keeps a list in node_modules), because a checkout changes times and not packages.
- * Install scripts stay off, because none of our dependencies needs one.
+ * Install scripts stay off, because our dependencies do not need them.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -145,7 +145,7 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
   };
 }
 
-/** What a stack would set. */
+/** The variables that a stack would set. */
 export function functionsOf(
   endpoint: string,
   options: Omit<PlatformOptions, 'engine' | 'tickMs' | 'duplicateTickRate' | 'onEvent'>,

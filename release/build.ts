@@ -4,7 +4,7 @@
  * The repository runs its TypeScript directly; the package is compiled, because Node does not strip types inside node_modules.
  * Most modules are joined into a few chunks, because Node takes 0.5 ms to find and read each file. All entries share the chunks:
  * each class exists once, so `instanceof` holds for a class from any entry.
- * The published package depends on the repository's own `dependencies`, so scanners and `npm audit` see all of them.
+ * The published package depends on the repository's own `dependencies`, so scanners and `npm audit` see them.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const DOCUMENTS = [
 ];
 /** `from 'x'` and `import('x')` in declarations. */
 const IMPORT = /(?:^|[\s;}])(?:from|import)\s*\(?(['"])([^'".][^'"]*)\1/g;
-/** The same of our own modules. */
+/** The same for our own modules. */
 const LOCAL_IMPORT = /(?:^|[\s;}])(?:from|import)\s*\(?(['"])(\.{1,2}\/[^'"]+)\1/g;
 /** Programs that other processes load by their path. A satellite may be deleted. */
 const PROGRAMS = [
@@ -111,13 +111,13 @@ function nameCompiledModules(file: string): void {
   writeFileSync(file, text.replace(/((?:from |import\()['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'));
 }
 
-/** Removes the declarations that no entry's declarations import, because nobody can import them. */
+/** Removes the declarations that the entries' declarations do not import, because users cannot import them. */
 function keepReachableDeclarations(entries: readonly string[]): void {
   const found = new Set(entries.map((entry) => path.join(DIST, `${entry}.d.ts`)));
   for (const file of found)
     for (const [, , module = ''] of readFileSync(file, 'utf8').matchAll(LOCAL_IMPORT)) {
       const other = path.resolve(path.dirname(file), module.replace(/\.js$/, '.d.ts'));
-      // An example in a comment may import what is not there.
+      // An example in a comment may import a missing module.
       if (existsSync(other)) found.add(other);
     }
   for (const file of globSync('**/*.d.ts', { cwd: DIST }))

@@ -23,7 +23,7 @@ const OLDEST_CONSTRUCTS = '10.0.5';
 /** Beside AWS's client and what it brings. */
 const MOST_PACKAGES = 20;
 const LEASEHOLD = 'node_modules/leasehold';
-/** Most of both: what a user downloads, and what a function that only enqueues loads beside AWS's client. */
+/** Maximum sizes: of the download, and of a function that only enqueues, without AWS's client. */
 const MOST_PACKED_BYTES = 0.9 * 2 ** 20;
 const MOST_ENQUEUER_BYTES = 320 * 1_024;
 /** The last version before `OLDEST_CDK`. */

@@ -1,4 +1,4 @@
-/** What `leasehold dev` runs for `npm run bench -- dev`: a task that says when its first line ran. */
+/** The task of `npm run bench -- dev`: it reports when its first line ran. */
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 
 /** Milliseconds since 1970 with fractions: processes of one machine read the same clock. */

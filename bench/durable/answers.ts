@@ -1,5 +1,5 @@
 /**
- * Time from the answer of a callback to the next line of the code that waits for it, beside that from an enqueue to the first line of a
+ * Time from the answer of a callback to the next line of the waiting code, and from an enqueue to the first line of a
  * task: in one fleet in simulated time (`bench/woken-fleet.ts`), with no warm environment, or with a worker at work.
  */
 import type { DurableContext } from '@aws/durable-execution-sdk-js';

@@ -1,4 +1,4 @@
-/** Time of a step of a durable task on an engine, beside `saveProgress` of a plain task: both do 1 ms of work, and record as much. */
+/** Time of a step of a durable task on an engine, and of `saveProgress` of a plain task: both do 1 ms of work, and record as much. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
 import { durableTask } from '../../shared/client/durable.ts';

@@ -1,4 +1,4 @@
-/** Write units of whole executions of durable tasks on the exact table in memory, less those of a plain task. */
+/** Write units of whole executions of durable tasks on the exact table in memory, without the units of a plain task. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
@@ -17,7 +17,7 @@ interface UnitsScene {
   readonly code: Code;
   readonly answer?: string;
   readonly isHandler?: boolean;
-  /** What `leasehold cost` calls it. */
+  /** Its name in `leasehold cost`. */
   readonly figure?: 'steps' | 'waits' | 'callbacks';
 }
 
@@ -27,7 +27,7 @@ const ROUNDS = 1_000;
 const WORDS =
   'the parcel left our hub and waits for its customs paper until monday noon please call before delivery'.split(' ');
 
-/** 95 bytes as JSON, of which most are random. */
+/** 95 bytes as JSON, mostly random. */
 export function result(): { readonly ok: boolean; readonly order: string; readonly note: string } {
   let note = '';
   while (note.length < 24) note += `${WORDS[randomInt(WORDS.length)]} `;

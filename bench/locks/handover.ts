@@ -1,5 +1,5 @@
 /**
- * From a release in one process to the acquisition in another, and what waiters read meanwhile: the shipped clients in simulated time,
+ * From a release in one process to the acquisition in another, and the reads of waiters: the shipped clients in simulated time,
  * and in real time on the engine of the bench.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +60,7 @@ export async function handoversOnEngine(endpoint: string, handovers: number): Pr
   return figuresOf(await Promise.all(Array.from({ length: handovers }, one)));
 }
 
-/** Read units a second of so many waiters for one key, each in a process of its own, once their pauses have grown. */
+/** Read units a second of this many waiters for one key, each in a separate process, once their pauses have grown. */
 export async function readsOfWaiters(waiters: number): Promise<number> {
   const world = simulatedWorld();
   const meter = createMeter();

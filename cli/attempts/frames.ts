@@ -1,4 +1,4 @@
-/** Shortens stacks to the frames of the user's code, and counts those of Leasehold, Node and libraries. */
+/** Shortens stacks to the frames of the user's code, and counts the frames of Leasehold, Node and libraries. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isPackageFile } from '../../shared/core/package-files.ts';

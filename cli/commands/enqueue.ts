@@ -33,7 +33,7 @@ interface Options extends QueueOptions, TaskFlags {
 /** Options that a line of a file sets for itself. */
 const OF_ONE_TASK = { ...TASK_FLAGS, wait: '--wait' };
 
-/** Maximum bad lines to show to people. Programs get all of them. */
+/** Maximum bad lines to show on a terminal. Programs get all of them. */
 const BAD_LINES_SHOWN = 20;
 
 export function enqueueCommand(bind: Bind): Command {

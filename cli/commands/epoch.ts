@@ -65,7 +65,7 @@ async function raiseEpoch(context: Context, options: Options): Promise<ExitCode>
   for (const one of [table, ...(options.oldTable === undefined ? [] : [options.oldTable])])
     await ensureQuiet(client, one, connection);
   const start = options.resume === undefined ? undefined : parsePlace(options.resume);
-  // The clock of the process that issued the last token may have been ahead of ours.
+  // The last token may come from a process whose clock was ahead of ours.
   const floor = start?.floor ?? runtime.clock.now() + connection.maxClockSkewMs;
   await confirm(context, 'ends all sessions and raises the counters of table', table, options);
   const report = await connection.audit.record(

@@ -26,7 +26,7 @@ import { tasksTailCommand } from './tasks-tail.ts';
 
 /** The last two are not indexed, so the table itself is scanned. */
 const STATES = ['unfinished', 'ready', 'delayed', 'suspended', 'running', 'dead', 'done', 'cancelled'] as const;
-/** Of the index some 4,000 tasks, in two seconds. Of the table a quarter of a GB, for about a cent: the limit of an accidental scan. */
+/** Index: some 4,000 tasks, in two seconds. Table: a quarter of a GB, for about a cent, as a limit of an accidental scan. */
 const DEFAULT_MAX_READ_UNITS = { index: 2_000, table: 32_768 };
 
 interface ListOptions extends QueueOptions, LimitOptions {

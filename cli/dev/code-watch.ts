@@ -53,7 +53,7 @@ export class CodeWatch implements Disposable {
         }
         await this.#clock.sleep(SETTLE_MS, signal);
         if (isOver()) {
-          // For whoever asks next: nothing else tells of it.
+          // For the next caller: this is the only notice of the change.
           this.#heard.add(changed);
           return undefined;
         }

@@ -41,7 +41,7 @@ interface SupervisorPorts {
   readonly context: Pick<Context, 'runtime' | 'output' | 'environment'>;
   readonly connection: Pick<CliConnection, 'leasehold' | 'runtime'>;
   readonly queue: Pick<QueueConnection, 'queue' | 'store'>;
-  /** Starts the process of a worker. Default: the module `worker.ts`, in a process of its own. */
+  /** Starts the process of a worker. Default: the module `worker.ts`, in a separate process. */
   readonly start?: typeof spawnWorker;
 }
 

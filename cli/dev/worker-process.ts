@@ -15,7 +15,7 @@ export type Ready = Extract<WorkerMessage, { kind: 'ready' }>;
 type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
 type Blocked = Extract<WorkerMessage, { kind: 'blocked' }>;
 
-/** What is used of a worker's process. */
+/** The used part of a worker's process. */
 export interface WorkerChild extends Pick<ChildProcess, 'kill' | 'stdio'> {
   once(event: 'error', listener: (error: Error) => void): unknown;
   once(event: 'close', listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;

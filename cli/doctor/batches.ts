@@ -1,5 +1,5 @@
 /**
- * Checks callbacks that wait for the children of a batch: if a producer was killed before it had added all of them, the callback waits
+ * Checks callbacks that wait for the children of a batch: if a producer was killed during `enqueueBatch`, the callback waits
  * until somebody asks for the batch again.
  */
 import type { Clock } from '../../shared/core/runtime/clock.ts';
@@ -56,7 +56,7 @@ export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'n
   );
 }
 
-/** One query a shard. Tasks of tenants stand elsewhere, and are not looked at. */
+/** One query a shard. Tasks of tenants are in another index, and are not checked. */
 async function* waitingForChildren(there: QueueConnection): AsyncGenerator<readonly ReadyEntry[]> {
   const { queue, store } = there;
   const shards = await shardsInUse(there);

@@ -25,7 +25,7 @@ export interface LambdaCaller {
 }
 
 const PATH = '/2015-03-31/event-source-mappings';
-/** Of a hundred mappings each. */
+/** Pages of a hundred mappings each. */
 const MAX_PAGES = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 

@@ -1,4 +1,4 @@
-/** Checks whether a module defines the names of all waiting tasks. Workers of the module skip other tasks. */
+/** Checks whether a module defines the names of all waiting tasks. The module's workers skip other tasks. */
 import { take } from '../../shared/core/runtime/take.ts';
 import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import type { QueueConnection } from '../connection.ts';

@@ -1,4 +1,4 @@
-/** What has happened in a durable task, for `leasehold tasks show`. */
+/** The events of a durable task, for `leasehold tasks show`. */
 import { callbackKeyOf } from '../../shared/tasks/durable/callback-id.ts';
 import { childIdOf } from '../../shared/tasks/durable/entry.ts';
 import type { HistoryEvent } from '../../shared/tasks/durable/history.ts';
@@ -15,7 +15,7 @@ export async function durableHistory(store: TaskStore, task: TaskRecord): Promis
   return historyOf(task, texts);
 }
 
-/** What a durable task waits for, besides time. */
+/** The events that a durable task waits for, other than time. */
 export interface Awaited {
   /** Name of the operation. */
   readonly name: string;

@@ -32,7 +32,7 @@ export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<U
 }
 
 export interface SuspendedTasks {
-  /** Durable tasks that wait, of those that were read. */
+  /** Waiting durable tasks, among the tasks that were read. */
   readonly tasks: readonly ReadyTask[];
   /** How many waiting tasks were read, those first that wait for no time; and how many there are. */
   readonly looked: number;

@@ -5,7 +5,7 @@ import { NEVER } from '../../shared/tasks/task/batch.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { plural, relative } from '../output.ts';
 
-/** A task that waits is ready once it is due. A durable one that waits is suspended. */
+/** A waiting task is ready once it is due. A waiting durable task is suspended. */
 export function stateOf(task: TaskRecord, now: number): string {
   if (isSuspended(task, now)) return 'suspended';
   return task.state === 'ready' && task.readyAt > now ? 'delayed' : task.state;

@@ -1,4 +1,4 @@
-/** What the three dialogs have in common that take something away from its holder. */
+/** The shared part of the three dialogs that revoke something. */
 
 import { field } from './dialog.js';
 

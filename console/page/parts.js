@@ -236,7 +236,7 @@ export function empty(title, ...text) {
 
 /**
  * @param {string} title
- * @param {...Child} beside controls at the other end of the line
+ * @param {...Child} beside controls at the other end of the row
  */
 export function heading(title, ...beside) {
   return h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'beside' }, beside));

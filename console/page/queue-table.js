@@ -54,7 +54,7 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
   ];
 }
 
-/** Due tasks of all priorities; counts stop at a budget. @param {QueueFigures} queue */
+/** Due tasks, by priority; counts stop at a budget. @param {QueueFigures} queue */
 export function backlogOf({ due }) {
   return due.high + due.normal + due.low;
 }

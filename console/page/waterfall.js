@@ -14,7 +14,7 @@
 
 /**
  * `delay`: not due yet, by choice or after a failure; `wait`: due and unclaimed; `apart`: unclaimed, and the row no longer
- * records since when it was due; otherwise an attempt.
+ * records when it became due; otherwise an attempt.
  * @typedef {object} Bar
  * @property {'delay' | 'wait' | 'apart' | 'attempt'} kind
  * @property {number} from

@@ -8,7 +8,7 @@
  *   - Everything is served below a random path, which is the cookie's `Path`: browsers send cookies of one host to all its ports,
  *     and no other server on this machine has that path. Styles and the icon are also served to everybody, at the top,
  *     so that the refusal page looks like the others.
- *   - No inline script or style runs, nothing is loaded from elsewhere, no other site may frame us, and caches keep only the page's own
+ *   - Inline scripts and styles do not run, other origins cannot load or frame anything here, and caches keep only the page's own
  *     files, and revalidate them.
  */
 import type { Context, MiddlewareHandler } from 'hono';

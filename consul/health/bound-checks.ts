@@ -7,7 +7,7 @@ import type { LiveSession, Opaque, SessionRecord } from '../../shared/session/se
 import type { CheckStore } from './check-store.ts';
 import { failureOf } from './health.ts';
 
-/** What the row of a session keeps for a gateway; undefined if it is bound to nothing. */
+/** The checks in the row of a session, for a gateway; undefined if it is bound to no check. */
 export function boundTo(checks: readonly string[]): Opaque | undefined {
   return checks.length === 0 ? undefined : { checks };
 }
@@ -20,7 +20,7 @@ export function checksOf({ id, consul }: SessionRecord): readonly string[] {
 }
 
 /**
- * Ends a live session one of whose checks has failed, as an operator does.
+ * Ends a live session if one of its checks has failed, like an operator.
  * @returns the session as it is then; undefined if all checks pass
  * @throws ClockSkewError when our clock is proven too wrong to say that a check has expired
  */

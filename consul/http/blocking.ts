@@ -65,7 +65,7 @@ export async function within<T>(
   }
 }
 
-/** A query that may block, for results without a clock of their own. @param what names the result among everything that is polled */
+/** A query that may block, for results without a clock. @param what names the result among all polled results */
 export async function blockingLook<T>(
   exchange: Exchange,
   what: string,

@@ -65,7 +65,7 @@ async function listKeys(exchange: Exchange): Promise<Answer> {
 }
 
 /**
- * Returns the readable entries under the prefix once they differ from those of the given index.
+ * Returns the readable entries under the prefix once they differ from the entries at the given index.
  * The index covers only these entries, so it reveals nothing about others.
  * @throws Problem 403 before any read, if the caller may read no key with the prefix
  */

@@ -1,5 +1,5 @@
 /**
- * Computes an index for results without a clock of their own: keys under a prefix, lists of sessions, checks and nodes.
+ * Computes an index for results without a clock: keys under a prefix, lists of sessions, checks and nodes.
  *
  * Consul numbers all writes in one log. Here each key counts for itself, and a deleted key leaves no number behind in a list.
  * So a list's index encodes its content: the low 22 bits are a fingerprint, and a count of seconds above them makes it grow.

@@ -47,7 +47,7 @@ export class Rights {
     return this.#prefixes.some(([, level]) => level !== 'deny');
   }
 
-  /** Names the keys with a prefix that the caller may read: an empty name means all of them, undefined means none. */
+  /** Names the readable keys with a prefix. Empty name: all of them. undefined: none. */
   readableBelow(prefix: string): string | undefined {
     const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
     const isOwn = this.mayKey('read', prefix);

@@ -1,5 +1,5 @@
 /**
- * How many queries may wait at once, of one token, from one address, and in all: each may cost a poll of its own, and all polls share
+ * How many queries may wait at once, of one token, from one address, and in all: each may cost its own poll, and all polls share
  * the gateway's connections with writes. Beyond, a query is answered with 429.
  */
 import { Problem } from './problem.ts';
@@ -28,7 +28,7 @@ export class Waits {
     this.#limits = limits;
   }
 
-  /** @returns what ends the wait @throws Problem 429 */
+  /** @returns how the wait ends @throws Problem 429 */
   begin({ rights, address }: Caller): () => void {
     const { token, address: perAddress, total } = this.#limits;
     if (this.#total >= total) throw tooMany(`${total} in all`);

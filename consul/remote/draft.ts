@@ -11,7 +11,7 @@ export class Draft {
   readonly #nextIndex: number;
   readonly #now: number;
   #entry: KeyEntry | undefined;
-  /** Of the entry, as it was read. */
+  /** The entry, as it was read. */
   #tenures = 0;
   #isChanged = false;
 
@@ -44,7 +44,7 @@ export class Draft {
 
   /**
    * Sets this content and its holder; without a session, the key has no holder.
-   * The indexes are those of one write to the row as it was read, whatever earlier operations did to the draft.
+   * The indexes count one write to the row as it was read, regardless of earlier operations on the draft.
    */
   become({ bytes, flags }: KeyContent, session: string | undefined): KeyEntry[] {
     this.#isChanged = true;

@@ -1,5 +1,5 @@
 /**
- * What Consul keeps under a key: bytes, a number of 64 bits, and how often the key was acquired.
+ * A Consul entry: bytes, a number of 64 bits, and how often the key was acquired.
  * Text is the value of the row. All else stands in its map `consul`, which the library carries and does not read:
  *
  * | in the map | type | meaning |
@@ -21,7 +21,7 @@ export interface KeyContent {
   readonly flags: bigint;
 }
 
-/** An entry as clients see it. */
+/** An entry in the form that clients read. */
 export interface KeyEntry extends KeyContent {
   readonly key: string;
   readonly lockIndex: number;

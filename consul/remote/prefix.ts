@@ -1,7 +1,7 @@
 /**
  * All entries under a prefix, consistent as of one moment.
  *
- * The listing says which keys exist. A strongly consistent read of each row says what is under them.
+ * The listing names the keys. A strongly consistent read of each row gives the content.
  * A listing taken before the rows could miss a key that was created in between, and still show entries that depend on it.
  * So we read the listing again after the rows, until it names no key whose row we have not read.
  * A reader that sees an entry therefore sees everything that its writer had seen listed before writing it.
@@ -42,7 +42,7 @@ interface Reading {
   next: Promise<PrefixView> | undefined;
 }
 
-/** An index lags its table by milliseconds, seldom more. Waiting longer gains nothing. */
+/** An index lags its table by milliseconds, rarely more. Waiting longer gains nothing. */
 const LISTED_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 20;
 
@@ -58,7 +58,7 @@ export class PrefixReader {
 
   /**
    * Strongly consistent, except for keys that are not listed yet.
-   * Costs two listings, a read per row, and a read per session that holds any of them.
+   * Costs two listings, a read per row, and a read per holding session.
    * A caller that arrives during a read shares the next one, so every result was read after its caller asked.
    */
   read(prefix: string): Promise<PrefixView> {
@@ -94,7 +94,7 @@ export class PrefixReader {
 
   /**
    * Half the price, and possibly a moment old: good enough to notice that something may have changed.
-   * @param options.withSessions whether to read the holders' sessions: one that has ended frees its keys without touching their rows
+   * @param options.withSessions whether to read the holders' sessions: an ended one frees its keys without touching their rows
    */
   async glance(prefix: string, { withSessions }: { readonly withSessions: boolean }): Promise<Glance> {
     const rows = await this.#ports.locks.getMany(await this.#keys(prefix), { consistent: false, onDamaged: ignore });

@@ -17,7 +17,7 @@ interface RemotePorts extends Omit<LockPorts, 'endLive'> {
   readonly checks: CheckStore;
 }
 
-/** What the stores are opened over. */
+/** The connection that the stores use. */
 interface Foundation extends Pick<LockPorts, 'runtime' | 'gauge'> {
   readonly sender: Sender;
 }

@@ -10,7 +10,7 @@
  *   - A gateway whose clock is proven wrong refuses the renewal, and the holder renews through another gateway.
  *   - They end like all sessions, in one step, by any contender that finds them expired.
  *     A renewal after the TTL, but before a contender may have
- *     ended the session, is still accepted: the row decides, and nothing that it holds can have been taken over.
+ *     ended the session, is still accepted: the row decides, and all that it holds still belongs to it.
  *
  * Does not guarantee
  *   - A single holder: every caller that knows the id renews it.
@@ -75,7 +75,7 @@ export class RemoteSessions {
 
   /**
    * One conditional write, plus a read of its checks if it has any.
-   * @throws ClockSkewError if our clock, from which the TTL would count, is proven wrong by more than half of the bound, before the write
+   * @throws ClockSkewError before the write, if our clock is proven wrong by more than half of the bound (the TTL would count from it),
    * or by its answer
    */
   async renew(id: string): Promise<RenewalResult> {
@@ -100,7 +100,7 @@ export class RemoteSessions {
   }
 
   /**
-   * Of sessions as they were just read, those that are live; a session with a failed check ends. Expired ones stay for their contenders.
+   * Returns the live ones of sessions that were just read; a session with a failed check ends. Expired ones stay for their contenders.
    */
   async liveAmong(sessions: readonly SessionRecord[]): Promise<readonly LiveSession[]> {
     const now = this.#ports.runtime.clock.now();

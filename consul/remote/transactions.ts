@@ -1,7 +1,7 @@
 /**
- * Several operations on several keys, all or none.
+ * Several operations on several keys, atomically.
  *
- * We read the rows and try the operations on them one after another, each on the result of those before it.
+ * We read the rows and try the operations on them one after another, each on the result of the earlier ones.
  * If all are allowed, one transaction writes the result, on the condition that every row is still as it was read.
  * The effect is as if all happened at one moment. Operations that change nothing depend on two consecutive reads that agree.
  *
@@ -238,7 +238,7 @@ function isTold(session: SessionRecord | undefined): boolean {
   return session?.status === 'live' && session.remote !== true;
 }
 
-/** Of an acquire alone. */
+/** For acquires only. */
 const SESSION_GONE: TransactionOutcome = { kind: 'refused', failures: [{ at: 0, failure: { kind: 'sessionGone' } }] };
 
 function isShown(operation: Extract<KeyOperation, { prefix: string }>, key: string): boolean {

@@ -12,7 +12,7 @@ const BUILD_TIMEOUT_MS = 300_000;
 
 type GoBuild = { readonly program: string } | { readonly missing: string };
 
-/** Of the version that `go.mod` names. They are fetched with it, and stay where Go keeps modules. */
+/** The modules of the version that `go.mod` names. They are fetched with it, and stay in Go's module cache. */
 export function buildClientTests(): GoBuild {
   return build('test', '-c', CLIENT);
 }

@@ -1,4 +1,4 @@
-/** What a request for a new order does: the row and the task in one call, and an answer that names what is wrong. */
+/** A request for a new order: writes the row and the task in one call, and answers with the faults of its input. */
 import type { Leasehold } from 'leasehold';
 import { CommitRefusedError, InvalidInputError } from 'leasehold/tasks';
 import { ORDERS } from './orders.ts';

@@ -4,7 +4,7 @@
  *   node examples/invoices/main.ts
  *
  * Meanwhile two workers are killed at work, and the service hangs once.
- * At the end each order has been charged once, and none is lost.
+ * At the end each order has been charged exactly once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check } from '../claims.ts';

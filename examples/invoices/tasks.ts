@@ -1,7 +1,7 @@
 /**
  * An order becomes an invoice, which is paid by a service that fails, and a line in the statement of its account.
  *
- * | what must hold | what holds it |
+ * | requirement | mechanism |
  * | --- | --- |
  * | an order is charged once, whatever fails | the task's own `runId` as the key of the payment, and `commit` for our rows |
  * | the service is called for one charge of a card at a time | a lock, across all accounts and workers |

@@ -20,7 +20,7 @@ export const bank = {
   },
 };
 
-/** Where the link of an approval goes. */
+/** The target of an approval's link. */
 export const mailbox: { callbackId?: string | undefined } = {};
 
 export const ship = defineTask({ name: 'ship', run: ({ order }: { order: string }) => `parcel of ${order}` });

@@ -1,5 +1,5 @@
 /**
- * Recurring tasks: by cron, in a zone's time, and the runs that no worker was there for.
+ * Recurring tasks: by cron, in a zone's time, and missed runs.
  *
  *   node examples/schedules/main.ts
  *

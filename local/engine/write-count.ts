@@ -1,5 +1,5 @@
 /**
- * Holds a read of a table's stream until something is written, so that a worker on a laptop hears of a task at once.
+ * Holds a read of a table's stream until something is written, so that a worker on a laptop notices a task at once.
  *
  * With each answer the reader gets the number of writes so far. It sends this number with its next read, which waits for a higher one
  * (`shared/dynamo/table-stream.ts`).

@@ -41,7 +41,7 @@ export interface InvokeResponse {
 type Invoke = (request: InvokeRequest) => Promise<InvokeResponse>;
 
 const INVOKE_PATH = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
-/** Clients pool connections, and one that closes just before reuse looks like an outage. */
+/** Clients pool connections, and closing one just before reuse looks like an outage. */
 const KEEP_ALIVE_MS = 120_000;
 
 export function createInvokeServer(invoke: Invoke): Server {

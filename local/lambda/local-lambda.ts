@@ -5,7 +5,7 @@
  * one process per concurrent environment, warm reuse, freezing between invocations, death without warning at the timeout,
  * throttling above the concurrency limit, and asynchronous events that are delivered at least once, with retries.
  *
- * It does not keep: CPU in proportion to memory, limits on anything but the JavaScript heap, layers, extensions,
+ * It does not keep: CPU in proportion to memory, limits other than the JavaScript heap, layers, extensions,
  * versions (an alias leads to the only code), permissions and authentication.
  * It listens on loopback only, because a caller that reaches it runs code.
  *

@@ -48,7 +48,7 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly log?: TaskLog | undefined;
   /** Whether the log has a line for each attempt that ends, with how it ended. Default: false, only for failures and takeovers. */
   readonly logEnds?: boolean | undefined;
-  /** Version of your code, such as a commit: `leasehold tasks show` names it beside each attempt. */
+  /** Version of your code, for example a commit: `leasehold tasks show` names it beside each attempt. */
   readonly codeVersion?: string | undefined;
   /** How OpenTelemetry spans of attempts relate to the trace of their task: `parent` (default) or `link`. */
   readonly attemptSpans?: AttemptSpans | undefined;

@@ -9,7 +9,7 @@ import type { Session } from './session.ts';
 import type { Waiters } from './waiters.ts';
 import { newWaiters } from './waiters.ts';
 
-/** What a worker hands to `leaseholdOf`. */
+/** The worker's input to `leaseholdOf`. */
 export interface WorkerClient {
   readonly foundation: LeaseholdFoundation;
   readonly settings: LeaseholdSettings;
@@ -22,7 +22,7 @@ const clients = new WeakMap<AttemptLink, Leasehold>();
 /**
  * Returns the client of the worker that runs this task: the same table, region and credentials; in a test kit, the kit's.
  * Sessions that it opens end with the attempt, however that ends.
- * @throws ConfigurationError for anything but the context that a task's code was called with
+ * @throws ConfigurationError unless the argument is the context of a running task
  */
 export function leaseholdOf(task: Pick<TaskContext, 'id' | 'queue'>): Leasehold {
   const link = linkOf(task);

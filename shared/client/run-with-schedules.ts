@@ -19,9 +19,9 @@ import { runWorker } from '../tasks/worker/run-worker.ts';
 export type SchedulingPorts = WorkerPorts & { readonly queues: QueueStore; readonly schedules: ScheduleStore };
 
 export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'concurrency' | 'graceMs' | 'logEnds'> {
-  /** Minimum number of shards; the queue's row may name more. It owns all of them. */
+  /** Minimum number of shards; the queue's row may name more. The worker owns all shards. */
   readonly shards: number;
-  /** Exits when nothing is due. */
+  /** Exits when the queue has no due task. */
   readonly untilDrained: boolean;
 }
 

@@ -3,7 +3,7 @@ type Defined<Fields> = {
   [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
 } & { [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined> };
 
-/** Returns the fields without those that are undefined. */
+/** Returns the fields without the undefined ones. */
 export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
   const found: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields as Record<string, unknown>))

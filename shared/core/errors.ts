@@ -12,7 +12,7 @@
  * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, if that does not show the outcome, counts the lease as lost |
  * | a row does not decode | `CorruptItemError` | alarms; we never repair silently |
  * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
- * | the same id or key with other content | `MismatchError` | decides which of the two it meant |
+ * | the same id or key with other content | `MismatchError` | decides which content it meant |
  * | clocks differ by more than the stated bound | `ClockSkewError` | takes nothing over and opens no session; an operator fixes the clock |
  * | our own mistake | `InvariantError` | this invocation ends; others continue |
  *
@@ -86,7 +86,7 @@ export class ConfigurationError extends LeaseholdError {
   override readonly name = 'ConfigurationError';
 }
 
-/** The id or key already exists with other content. Decide which of the two you meant, and rename the other one. */
+/** The id or key already exists with other content. Decide which content you meant, and rename the other. */
 export class MismatchError extends LeaseholdError {
   override readonly name = 'MismatchError';
   readonly key: string;

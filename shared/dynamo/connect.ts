@@ -136,7 +136,7 @@ const LOCAL_SETTINGS = {
   credentials: { accessKeyId: LOCAL_KEY, secretAccessKey: LOCAL_KEY },
 } as const;
 
-/** The access key, where it is given as such. Others are found with the first request. */
+/** The access key, if it is given as such. Other credentials are found with the first request. */
 function keyOf(config: DynamoDBClientConfig | undefined): string | undefined {
   const { credentials } = config ?? {};
   return typeof credentials === 'object' ? credentials.accessKeyId : awsEnvironment().AWS_ACCESS_KEY_ID;

@@ -133,7 +133,7 @@ export class SessionHolder implements AsyncDisposable {
     if (this.#ending !== undefined) throw endedByHolder(this.id);
   }
 
-  /** The longest delay of a heartbeat since the last call. Negative: none was due. */
+  /** The longest delay of a heartbeat since the last call. Negative: no heartbeat was due. */
   takeLateMs(): number {
     return this.#eventLoopLag.take();
   }
@@ -263,7 +263,7 @@ export class SessionHolder implements AsyncDisposable {
       await this.#eventLoopLag.sleep(this.#jittered(waitMs), this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
       this.#noticeBlock();
-      // Somebody has asked for a renewal meanwhile.
+      // Another caller has requested a renewal in the meantime.
       waitMs = this.timing.heartbeatMs - (this.#runtime.clock.monotonic() - this.#trust.opened.monotonicMs);
       if (waitMs > this.timing.heartbeatMs / 8) continue;
       const renewed = await this.#renewOnce(ttlMs);

@@ -31,7 +31,7 @@ export type SessionBehavior = 'release' | 'delete';
 /** Reason for the end of a session. Only `ended` is orderly, without a lock-delay. */
 export type InvalidationReason = 'ended' | 'expired' | 'destroyed';
 
-/** What a Consul gateway keeps in a row. Nothing here reads it. */
+/** Data of a Consul gateway. This code does not read it. */
 export type Opaque = Readonly<Record<string, unknown>>;
 
 interface SessionFacts {
@@ -136,7 +136,7 @@ export function lockDelayEndsAt(session: InvalidSession, maxClockSkewMs: number)
 export interface Closing {
   /** Counted from the write that takes it away. */
   readonly lockDelayMs: number;
-  /** At least until then, by the holder's clock, because a holder that hears nothing goes on. 0: none does. */
+  /** The earliest end of its use, by the holder's clock, because an unreachable holder continues. 0: the use has ended. */
   readonly trustedUntil: number;
   /** The renewals of its session as observed, because a later one would let its holder trust for longer. Undefined: none matters. */
   readonly renewals?: number | undefined;

@@ -5,7 +5,7 @@ import { judgeSession } from './session-record.ts';
 /**
  * `valid`       it was the current tenure at the moment of reading; that says nothing about the moment after.
  * `superseded`  there is a newer tenure, or an operator has ended it.
- * `released`    it was released, or ended with its task, and nobody has acquired it since.
+ * `released`    it was released, or ended with its task, and its key is free.
  * `sessionDead` its session is invalid or expired by our clock and the clock bound.
  */
 export type Verification =

@@ -1,4 +1,4 @@
-/** What the workers of a kit have done: how each task's attempts ended, and whether a task goes on for ever while no time passes. */
+/** The attempts of a kit's workers: how each task's attempts ended, and whether a task runs endlessly at one moment. */
 import { ConfigurationError } from '../core/errors.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
@@ -7,7 +7,7 @@ import type { Effect, NewTask, TaskStore } from '../tasks/task/task-store.ts';
 import type { TaskError, TaskKey } from '../tasks/task/task.ts';
 import { NOT_NOW } from './crash-points.ts';
 
-/** How an attempt of a task ended. */
+/** The end of a task's attempt. */
 export interface EndedAttempt {
   readonly id: string;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface EndedAttempt {
   readonly error?: TaskError;
 }
 
-/** A poller that asks once a second asks less often in an hour, and a clock that stands still is no hour. */
+/** A poller that polls once a second polls less often in an hour, and a stopped clock is not an hour. */
 const ATTEMPTS_LIMIT = 1_000;
 
 /** Attempts and descent of tasks since the clock last moved. */

@@ -2,7 +2,7 @@
  * `kit.everyCrash`: runs one task many times, to its end, and kills one of its workers at a different request each time.
  *
  * Every run starts with the same rows and the same time, so it sends the requests of the first run.
- * A run is the whole life of the task and of those that it creates: if something is due only later, time passes and another worker runs.
+ * A run is the whole life of the task and of all tasks that it creates: if something is due later, time passes and another worker runs.
  */
 import { ConfigurationError, messageOf, shown } from '../core/errors.ts';
 import { validOptions } from '../core/validate/options.ts';
@@ -26,7 +26,7 @@ export interface EveryCrashOptions {
   readonly timePasses?: boolean;
   /** See `drain`. */
   readonly lifetime?: Duration;
-  /** Called when nothing is due, to answer what the task waits for: an approval, a callback. It may be called again. */
+  /** Called when no task is due, to answer the callbacks and approvals of the task. It may be called again. */
   readonly idle?: () => unknown;
 }
 
@@ -52,7 +52,7 @@ export interface CrashRig {
   restore(): void;
   /** Enqueues the task for a run whose worker is killed at `killAt`. */
   begin(killAt: CrashPlace | undefined): Promise<WorkersLife>;
-  /** Runs a worker until nothing is due, or until it is killed. @returns the attempts that ended */
+  /** Runs a worker until no task is due, or until it is killed. @returns the attempts that ended */
   work(life: WorkersLife): Promise<readonly EndedAttempt[]>;
   /** Answers what the task waits for. */
   idle?: (() => unknown) | undefined;
@@ -72,7 +72,7 @@ const OUTCOMES = ['unsent', 'unanswered'] as const;
 /** Longer than a session of the kit lives. Each later wait is twice as long, for tasks with a retry delay. */
 const FIRST_WAIT_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Of a task that goes on and on while time passes. */
+/** The task that runs endlessly at one moment. */
 const WORKERS_LIMIT = 1_000;
 
 /** @throws ConfigurationError */

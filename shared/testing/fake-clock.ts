@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Cancel, Clock } from '../core/runtime/clock.ts';
 
-/** Returns after a turn of the event loop, when all consequences of what was awaited have happened. */
+/** Returns after a turn of the event loop, when all consequences of the awaited call have happened. */
 export const settled = (): Promise<void> => setImmediate();
 
 interface Sleeper {

@@ -193,7 +193,7 @@ export class TestKit {
     this.schedules = this.leasehold.schedules;
   }
 
-  /** Runs tasks until none is due, including those that become due as a result. Delayed tasks stay: advance the clock and drain again. */
+  /** Runs all due tasks, and tasks that become due as a result. Delayed tasks stay: advance the clock and drain again. */
   async drain(options: WorkOptions = {}): Promise<DrainReport> {
     validOptions('the options of drain', options, WORK_OPTIONS);
     const report = await this.#work({ ...options, concurrency: this.#concurrency });

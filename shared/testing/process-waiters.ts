@@ -1,5 +1,5 @@
 /**
- * The waiters of each simulated process, in lines of their own: a killed process never leaves a line.
+ * The waiters of each simulated process, in separate lines: a killed process never leaves a line.
  * While code waits in one, it does nothing else, so time may pass.
  */
 import type { Clock } from '../core/runtime/clock.ts';

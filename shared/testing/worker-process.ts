@@ -66,7 +66,7 @@ export class WorkerProcess {
     return this.#waiting >= this.running.size;
   }
 
-  /** Whether a request lets the event loop turn before it is sent. Time must not pass meanwhile. */
+  /** Whether a request lets the event loop turn before it is sent. Until then, time must not pass. */
   get isTurning(): boolean {
     return this.#turns > 0;
   }

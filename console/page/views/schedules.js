@@ -30,7 +30,7 @@ export const schedules = {
 /**
  * @param {readonly ScheduleLine[]} lines
  * @param {number} now
- * @param {(() => void) | undefined} refresh after an act; undefined: nobody may act here
+ * @param {(() => void) | undefined} refresh after an action; undefined: actions are disabled here
  */
 function table(lines, now, refresh) {
   return tableOf(

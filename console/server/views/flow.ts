@@ -7,7 +7,7 @@
  */
 import type { ReadyEntry } from '../../../shared/tasks/task/task-store.ts';
 
-/** One partition of the index, as far as a poll read it. */
+/** The polled part of one partition of the index. */
 export interface PartitionSight {
   readonly hints: readonly ReadyEntry[];
   /** There is more behind them. */

@@ -8,7 +8,7 @@ import { WorkerWalk } from './worker-walk.ts';
 
 /** A refresh polls another queue only while it has used less. One costs 15 to 45 units. */
 const ROUND_UNITS = 20;
-/** Pause between two searches for new queues and their workers: half a unit for a hundred names, and eight units for those of sessions. */
+/** Pause between two searches for new queues and their workers: half a unit for a hundred names, and eight units for their sessions. */
 const DISCOVER_EVERY_MS = 10_000;
 /** Pages of a hundred worker sessions that the first search reads; a later one reads one page and continues from there. */
 const FIRST_SESSION_PAGES = 8;

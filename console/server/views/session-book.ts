@@ -78,7 +78,7 @@ export class SessionBook {
     return STANDINGS[this.#judge(known).kind];
   }
 
-  /** Returns a session's line, or undefined while nothing is known of it. */
+  /** Returns a session's line, or undefined until it is read. */
   line(id: string, holds: readonly Holding[]): SessionLine | undefined {
     const session = this.#known.get(id)?.session;
     const standing = this.standing(id);

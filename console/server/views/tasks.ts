@@ -1,6 +1,6 @@
 /**
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
- * of all shards. The next page continues in each of them.
+ * of all shards. The next page continues in each shard.
  */
 import { awaitedBy, durableHistory } from '../../../cli/queue/durable-history.ts';
 import { isSuspended } from '../../../cli/queue/task-words.ts';

@@ -127,7 +127,7 @@ describeInEveryWorld('health checks', (open) => {
     await keep(id, `${node}-key`);
     const waiting = wait(`${node}-key`, new AbortController().signal);
     await passTime(world, world.clock.sleep(5_000));
-    // Its row alone: nobody ends the sessions that are bound to it.
+    // Only its row: the sessions that are bound to it continue.
     await watchdog.markDeregistered();
 
     await passTime(world, world.clock.sleep(1_200));

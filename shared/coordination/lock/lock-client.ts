@@ -41,7 +41,7 @@ export interface Watched {
   readonly index: number;
   /** Undefined: the key has no entry. */
   readonly info: LockInfo | undefined;
-  /** The time until which the lock-delay keeps the key closed, even without an entry. 0: it is open, or held. */
+  /** When the lock-delay of the key ends, even without an entry. 0: it is open, or held. */
   readonly closedUntil: number;
 }
 
@@ -59,11 +59,11 @@ export interface DeleteOptions extends Pick<PutOptions, 'ifIndex'> {
   readonly lockDelay?: Duration | undefined;
 }
 
-/** How a tenure ended that was taken away. */
+/** The end of a revoked tenure. */
 export interface TakenAway {
   /** When the key opens, by this process's clock. 0: it is open. */
   readonly closedUntil: number;
-  /** Until when the former holder may trust it, by its own clock, if no heartbeat tells it before. 0: it does not. */
+  /** When the former holder stops trusting it, by its own clock, if no heartbeat gets through. 0: it has stopped. */
   readonly trustedUntil: number;
 }
 
@@ -122,7 +122,7 @@ export class LockClient {
     return this.#reader.infoOf(await this.#reader.see(validKey(key)));
   }
 
-  /** Returns a key as `get` does, with its watchers' index, even after a deletion. 0 means that there is no row. */
+  /** Returns a key like `get`, with its watchers' index, even after a deletion. 0: the row does not exist. */
   async look(key: string): Promise<Watched> {
     const sighting = await this.#reader.see(validKey(key));
     return this.#watched(sighting);

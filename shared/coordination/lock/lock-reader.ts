@@ -81,7 +81,7 @@ export class LockReader {
     return { key, ...entry, leaseCounter, modifyIndex, holder, closedUntil: this.closedUntil(lock), lastForced };
   }
 
-  /** Returns the time until which its lock-delay keeps a key closed, even without an entry. 0: it is open, or held. */
+  /** Returns when a key's lock-delay ends, even without an entry. 0: it is open, or held. */
   closedUntil(lock: LockRecord | undefined): number {
     const openAt = lock?.state === 'free' ? opensAt(lock.notBefore, this.#maxClockSkewMs) : 0;
     return openAt > this.#ports.runtime.clock.now() ? openAt : 0;

@@ -49,7 +49,7 @@ export interface Entry {
   readonly value: string | undefined;
   /** Creation time. A different value means the entry was deleted and recreated. */
   readonly createdAt: number;
-  /** What a Consul gateway keeps with the value. Opaque here. */
+  /** Data of a Consul gateway, kept with the value. Opaque here. */
   readonly consul?: Opaque | undefined;
 }
 
@@ -130,7 +130,7 @@ export type Refusal =
   /** The key was free at every read, but another caller was faster each time. */
   | { readonly kind: 'contended'; readonly key: string };
 
-/** A key's state, as a reader sees it. */
+/** A key's state for a reader. */
 export interface LockInfo extends Entry {
   readonly key: string;
   readonly leaseCounter: number;
@@ -143,7 +143,7 @@ export interface LockInfo extends Entry {
 
 /**
  * The key could not be acquired within the wait:
- * nothing is held. Wait longer, or retry later; `refusal` names the holder.
+ * the caller holds nothing. Wait longer, or retry later; `refusal` names the holder.
  */
 export class LockUnavailableError extends Error {
   override readonly name = 'LockUnavailableError';

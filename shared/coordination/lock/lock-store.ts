@@ -36,7 +36,7 @@ export interface Disposition {
   readonly notBefore: number;
 }
 
-/** How a release leaves the key. */
+/** The key's state after a release. */
 export interface Release {
   readonly content: Content | undefined;
   readonly sweepable: boolean;
@@ -46,7 +46,7 @@ export interface Release {
   readonly closing?: Closing | undefined;
 }
 
-/** How a tenure that is taken away ends. The lock-delay counts from the applied attempt. */
+/** The end of a revoked tenure. The lock-delay counts from the applied attempt. */
 export interface Taking extends Closing {
   /** Whether its session is live. If so, the session learns of it at its next heartbeat. */
   readonly tell: boolean;

@@ -39,7 +39,7 @@ export const LOCK_OPTIONS = [...CONTENT_OPTIONS, 'reentrant', 'listed'] as const
 export const PATIENT_OPTIONS = [...LOCK_OPTIONS, ...WAIT_OPTIONS] as const;
 
 /**
- * A waiter at the longest pause polls every 0.75 s on average, so it hears of a release after half a second.
+ * A waiter at the longest pause polls every 0.75 s on average, so it notices a release after half a second.
  * 50 of them, in as many processes, read 67 units a second together (`bench/locks/handover.ts`).
  */
 export const PAUSES = { firstMs: 750, longestMs: 1_500, spreadMs: 2_000 };

@@ -24,7 +24,7 @@ const TAKE_OPTIONS = ['tokens'] as const;
 export type Take =
   /** `remaining`: whole tokens left. */
   | { readonly kind: 'taken'; readonly remaining: number }
-  /** Nothing was taken. `until`: when the bucket will have enough by our clock if no other caller takes. */
+  /** Refused. `until`: when the bucket will have enough by our clock if no other caller takes. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
 /** `at`: the moment of the tokens by our clock. */

@@ -35,7 +35,7 @@ export interface EvictionOptions {
 /** A revoked permit, with the time at which its capacity opens, unless its holder releases it before. */
 export interface EvictedPermit extends HolderRecord {
   readonly closedUntil: number;
-  /** Until when its holder may trust it, by its own clock, if no heartbeat tells it before. 0: it does not. */
+  /** When its holder stops trusting it, by its own clock, if no heartbeat gets through. 0: it has stopped. */
   readonly trustedUntil: number;
 }
 

@@ -60,7 +60,7 @@ export interface Full {
 
 /**
  * The permit could not be acquired within the wait:
- * nothing is held. Wait longer, or retry later; `full` names the holders.
+ * the caller holds nothing. Wait longer, or retry later; `full` names the holders.
  */
 export class SemaphoreFullError extends Error {
   override readonly name = 'SemaphoreFullError';
@@ -201,7 +201,7 @@ export class SemaphoreContender {
     });
   }
 
-  /** As for locks: sessions of others are judged by our clock, and ours is judged by theirs. @throws ClockSkewError */
+  /** As with locks: we judge sessions of others by our clock, and they judge ours by theirs. @throws ClockSkewError */
   #ensureClock(): void {
     ensureClockWithin(this.#ports.gauge, this.#session.timing.maxClockSkewMs);
   }
@@ -216,7 +216,7 @@ export class SemaphoreContender {
       return mayEnterBlind(row, claim) ? this.#admit() : this.#replace(row, withHolder(row, claim));
     const place = row.waiting.findIndex((ticket) => isSamePermit(ticket, claim));
     this.#turnAt = place < 0 ? undefined : this.#pollAt(place, row);
-    // The first in the queue judges the sessions of all. The others do it now and then: those before them may have crashed.
+    // The first in the queue judges all sessions. The others do it only sometimes, because earlier waiters may have crashed.
     if (place > 0 && this.#ports.runtime.random.next() * place >= 1) return full(row, null);
     const { pruned, until } = await this.#inspector.survey(row);
     if (canAcquire(pruned, claim)) return this.#replace(row, withHolder(pruned, claim));

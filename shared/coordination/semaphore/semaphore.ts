@@ -19,7 +19,7 @@
  *   - That a holder has stopped after its session expired or an operator evicted it.
  *     The lock-delay is its time to stop; with 0 it may overlap with
  *     its successor until it notices.
- *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
+ *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but not the queue.
  *
  * Late copies: *admit* and *queue* are blind, because their guards name no revision, so a copy of one may arrive much later.
  * A session's moments only grow, so one moment bars all its earlier blind requests. Each release stores that moment in the row

@@ -23,7 +23,7 @@ export interface AddOptions {
 /** Ten read units. */
 const PAGE_LIMIT = 250;
 
-/** One generation of a wait group: adds members, marks them done, and waits for all of them. It is stateless. */
+/** One generation of a wait group: adds members, marks them done, and waits for all members. It is stateless. */
 export class WaitGroup implements GroupKey {
   readonly name: string;
   readonly generation: number;

@@ -18,9 +18,9 @@ export type Outcome<Row, Current = Row> =
   | { readonly kind: 'refused'; readonly current: Current | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
 /**
- * A refused caller reads again and writes on top of the result, unless an unanswered attempt of its own may have been applied:
+ * A refused caller reads again and writes on top of the result, unless its own unanswered attempt may have been applied:
  * then someone else may have written the current value since, and the caller must not overwrite it.
- * @param found what stands there now
+ * @param found the row's present content
  * @throws StoreUnavailableError with `applied: 'unknown'`
  */
 export function ensureUnwritten(
@@ -40,7 +40,7 @@ export function ensureUnwritten(
 export interface WriteLimits {
   /**
    * Called before each attempt, including retries. Throws if the sender can no longer trust its lease.
-   * Otherwise a request that was frozen with its environment would be sent after the thaw, for a holder that has been superseded.
+   * Otherwise a request that was frozen with its environment would be sent after the thaw, on behalf of a superseded holder.
    */
   readonly ensureBelief?: () => void;
   /** Ends waiting and retrying. */

@@ -5,7 +5,7 @@ import { ClockSkewError } from '../errors.ts';
  * The store has the only clock that all processes can see, and the protocol assumes that each process's clock is close enough to it.
  */
 export interface SkewGauge {
-  /** A lower bound on the difference, in milliseconds: zero if none is proven. */
+  /** A lower bound on the difference, in milliseconds. 0: no difference is proven. */
   provenSkewMs(): number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Optimistic writes: read, write on that state, and again if another writer was faster. All such loops that may pause are this one.
  *
- *   - The row of a refusal is good for one more try at once. After that comes a pause with full jitter, and what was seen before a pause
- *     is old: the attempt reads. (A loop that pauses and then writes what it saw before loses again.)
+ *   - The row of a refusal is good for one more try at once. After that comes a pause with full jitter, and observations before a pause
+ *     are old: the attempt reads. (A loop that pauses and then writes on an old observation loses again.)
  *   - Time bounds the loop, not rounds: in a crowd each round is lost to a writer who has won, so many lost rounds are healthy.
  */
 import { StoreUnavailableError } from '../errors.ts';
@@ -18,7 +18,7 @@ export interface Patience extends Pick<Runtime, 'clock' | 'random'> {
 
 /** A few hundred writers of one row are through by then, each after 10 ms. */
 export const CONTENTION_MS = 20_000;
-/** Tried however long they take, because a process may be frozen between two of them. */
+/** At least this many, regardless of time, because a process may be frozen between two of them. */
 const MIN_ROUNDS = 5;
 const BACKOFF = { baseMs: 25, capMs: 2_000 };
 
@@ -50,7 +50,7 @@ interface Round {
   readonly round: number;
   /** Whether an earlier round had an attempt without a response. */
   readonly earlierAttempt: 'none' | 'unknown';
-  /** What earlier rounds have seen is old: read again. */
+  /** The observations of earlier rounds are old: read again. */
   readonly isAfterPause: boolean;
 }
 

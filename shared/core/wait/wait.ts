@@ -178,7 +178,7 @@ class Wait<Blocker> {
     return this.#turn.isFirst ? 'first' : 'behind';
   }
 
-  /** Like `standInLine`, for a waiter that has already joined. */
+  /** Like `standInLine`, but the waiter has already joined. */
   async come(): Promise<Blocker | undefined> {
     const turn = this.#turn;
     if (turn === undefined) return undefined;

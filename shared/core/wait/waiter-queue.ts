@@ -4,7 +4,7 @@
  * Only the first one polls the store. The others wait, because its result holds for them too.
  * A release within the process wakes it at once. So a crowd in one process costs the same as a single waiter.
  * Waiters of one key with different requests, such as another number of permits or a slower poll, are of different kinds. Each kind has
- * its own line, so a large request does not delay a small one that fits.
+ * its own line, so a large request does not delay a small one.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';

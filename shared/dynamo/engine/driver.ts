@@ -40,7 +40,7 @@ export type DynamoKind = keyof DynamoCalls;
 export type DynamoItem = Record<string, unknown>;
 
 export interface DynamoDriver {
-  /** What its requests share. Its caller takes one for each attempt. Absent: as many as there are requests. */
+  /** The connections that its requests share; one for each attempt. Absent: unlimited. */
   readonly connections?: Connections | undefined;
   /** @throws DynamoFault */
   attempt<K extends DynamoKind>(

@@ -13,7 +13,7 @@ const GRANTS: readonly (readonly [verb: RegExp, grant: string])[] = [
 
 /**
  * Follows the message of a refusal. A transaction that adds tasks to other queues needs the grants of their workers, too.
- * @param keys partition keys of the rows, first the one that carries the guard
+ * @param keys partition keys of the rows; the first one carries the guard
  */
 export function grantFor(verb: string, code: string | undefined, keys: readonly string[]): string {
   if (code !== DENIED) return '';

@@ -1,5 +1,5 @@
 /**
- * Callers of one process that change one shared row share transactions: the first is sent at once, and those that come while it is in
+ * Callers of one process that change one shared row share transactions: the first is sent at once, and later ones wait while it is in
  * flight follow together. So a crowd in one process costs a few requests, and one caller costs what it did.
  *
  *   - They are sent in the order of their calls, at most 100 actions and 3 MB together.
@@ -20,7 +20,7 @@ import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactSt
 export interface Member {
   readonly nonce: string;
   readonly limits?: WriteLimits | undefined;
-  /** If one of a list fails, those behind it are not sent. */
+  /** If one of a list fails, the later ones are not sent. */
   readonly list?: object | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface SharedRow<One extends Member, Row, Alone> {
   }>;
   /** The row after these members, if that is known. */
   after?(row: Row, count: number): { readonly row: Row } | undefined;
-  /** What a refusal of the shared row means: plan on the row that it shows, send each on its own, or all are refused. */
+  /** How to react to a refusal of the shared row: plan on the returned row, send each separately, or refuse all. */
   onRefusal(item: DynamoItem | undefined): { readonly again: Row } | 'alone' | 'refused';
   /** Sends one on its own, as without groups. Absent: as a group of one. */
   readonly alone?: ((member: One) => Promise<Alone>) | undefined;
@@ -57,7 +57,7 @@ interface Seen<Row> {
   readonly row: Row;
 }
 
-/** Below DynamoDB's 4 MB, because our sizes are those of rows and not of requests. */
+/** Below DynamoDB's 4 MB, because we measure rows and not requests. */
 const BYTES_LIMIT = 3_000_000;
 const REFUSED = 'ConditionalCheckFailed';
 
@@ -99,7 +99,7 @@ export class GroupCommit<One extends Member, Row, Alone = never> {
   }
 }
 
-/** Rejects those behind a failed one of the same list. They would take its place. */
+/** Rejects later members of the same list. Otherwise they would take the failed one's position. */
 function rejectBehind<One extends Member, Alone>(failed: One, error: unknown, waiting: Waiting<One, Alone>[]): void {
   if (failed.list === undefined) return;
   for (const behind of waiting.filter(({ member }) => member.list === failed.list)) {
@@ -131,7 +131,7 @@ class Batch<One extends Member, Row, Alone> {
     this.seen = seen;
   }
 
-  /** Sends until each is decided, or does not fit. @returns those that failed */
+  /** Sends until each is decided, or does not fit. @returns the failed ones */
   async send(): Promise<readonly { readonly member: One; readonly error: unknown }[]> {
     try {
       await this.#sendTogether();
@@ -172,7 +172,7 @@ class Batch<One extends Member, Row, Alone> {
     });
   }
 
-  /** The actions of those that fit, and the row's own. */
+  /** The actions of the members that fit, and the action of the shared row. */
   async #planned(row: Row): Promise<{ readonly verb: string; readonly parts: readonly (readonly Action[])[] }> {
     const { verb, parts, shared } = await this.#shared.plan(
       this.#group.map(({ member }) => member),
@@ -184,7 +184,7 @@ class Batch<One extends Member, Row, Alone> {
     return { verb, parts: [...parts.slice(0, fits), shared(fits)] };
   }
 
-  /** Decides those whose own writes were refused. The others are sent again, or as the shared row's refusal says. */
+  /** Decides the members whose own writes were refused. The others are sent again, or as the shared row's refusal says. */
   async #judge(result: Canceled, parts: readonly (readonly Action[])[]): Promise<Contended | undefined> {
     const { reasons, earlierAttempt } = result;
     let at = 0;

@@ -67,7 +67,7 @@ export const journalKey = (
   pk: rowKey('journal', [queue, id]).pk,
   sk: joinKey(['part', String(at.life), String(at.part).padStart(6, '0')]),
 });
-/** What has arrived for an operation of a durable task. */
+/** An external event for an operation of a durable task. */
 export const arrivalKey = (queue: string, id: string, openKey: string): RowKey => ({
   pk: rowKey('arrival', [queue, id]).pk,
   sk: sortKey('arrival', openKey),

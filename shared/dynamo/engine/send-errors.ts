@@ -1,4 +1,4 @@
-/** What a sender says when a statement was not carried out: what was tried, on which row, what is known, and what to do. */
+/** The errors of a sender: the attempted statement, its row, the known facts, and the remedy. */
 import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Connections } from './connections.ts';
 import type { DynamoFault, DynamoFaultKind, DynamoItem, DynamoKind } from './driver.ts';

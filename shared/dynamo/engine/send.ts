@@ -25,7 +25,7 @@ export interface SendPolicy {
   readonly attemptTimeoutMs: number;
   /** Total time for all attempts of a statement, pauses included, unless the caller sets its own budget. */
   readonly budgetMs: number;
-  /** Total time for which a statement waits for connections, beside the budget unless the caller sets its own. Default: `CONNECTION_MS`. */
+  /** Total time for which a statement waits for connections, in addition to the budget. Default: `CONNECTION_MS`. */
   readonly connectionMs?: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
@@ -36,7 +36,7 @@ const DEFAULT_SEND_POLICY: SendPolicy = {
   backoff: { baseMs: 25, capMs: 1_000 },
 };
 
-/** As long as contention: a crowd of thousands is through, and one that grows without end is told so. */
+/** As long as contention: enough for a crowd of thousands, and a limit for one that grows without end. */
 const CONNECTION_MS = 20_000;
 
 /** The row after the write, or the row that refused it. */
@@ -123,7 +123,7 @@ export class Sender {
     return this.#runtime;
   }
 
-  /** Sends nothing more, and breaks off what is under way: for a process that must end while the store is away. */
+  /** Sends nothing more, and aborts pending requests. For a process that must end while the store is away. */
   close(): void {
     this.#closed.abort();
     for (const attempt of this.#underWay) attempt.abort();
@@ -224,7 +224,7 @@ export class Sender {
   /**
    * Waits until one of the client's connections is free.
    * @returns for how long
-   * @throws StoreUnavailableError if none is in time
+   * @throws StoreUnavailableError if no connection is free in time
    */
   async #connection(
     statement: Statement,

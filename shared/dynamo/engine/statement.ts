@@ -16,7 +16,7 @@ export interface Statement<K extends DynamoKind = DynamoKind> {
   readonly input: DynamoCalls[K]['input'];
   /** Returns the same write as of this wall time. Without it, the times in the write may be as old as its first attempt. */
   readonly restamped?: (now: number) => Statement<K>;
-  /** Whether it does not wait behind others for a connection: renewals, and releases of what others may wait for. */
+  /** Whether it does not wait behind others for a connection: renewals, and releases, because others may wait for them. */
   readonly goesFirst?: boolean;
 }
 

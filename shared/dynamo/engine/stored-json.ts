@@ -29,7 +29,7 @@ export function storedText(text: string, fromBytes = DEFLATE_FROM_BYTES): Stored
   return short !== undefined && short.byteLength < bytes ? short : text;
 }
 
-/** @throws Error that says what is wrong, without repeating any of the text */
+/** @throws Error that names the fault, without repeating the text */
 export function textOf(stored: StoredText, limitBytes = INFLATED_LIMIT_BYTES): string {
   if (typeof stored === 'string') return stored;
   const text = inflatedText(stored, limitBytes);

@@ -74,7 +74,7 @@ export function isUnfit({ code }: { readonly code: string }): boolean {
   return !ORDINARY_REASONS.has(code);
 }
 
-/** Whether no condition was false: another writer held a row, or its partition was throttled. Nothing is known of the rows. */
+/** Whether every condition held, but another writer had a row, or its partition was throttled. The rows stay unknown. */
 export function isBlind({ reasons }: { readonly reasons: readonly { readonly code: string }[] }): boolean {
   return reasons.every(({ code }) => code !== 'ConditionalCheckFailed');
 }

@@ -1,4 +1,4 @@
-/** Which endpoints are accepted: a mistake in one is told at once, and a secret in one is not repeated. */
+/** Accepted endpoints: a mistake is reported at once, and a secret in the URL is not repeated. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 
 /** The local engines require a key and do not check it. */
@@ -18,7 +18,7 @@ export function ensureEndpoint(endpoint: string): void {
 /**
  * Plain `http:` sends what is stored in clear, and a session token with each request.
  * @param given.accessKeyId of credentials that are known already
- * @throws ConfigurationError for `http:` to another machine, unless that was allowed or the credentials are those of a local engine
+ * @throws ConfigurationError for `http:` to another machine, unless it is allowed or the credentials belong to a local engine
  */
 export function ensureSafe(
   endpoint: string,

@@ -141,7 +141,7 @@ class FetchDriver implements DynamoDriver {
         redirect: 'manual',
         signal,
       });
-      // A browser reveals only that there was a redirect.
+      // A browser reveals only the existence of a redirect.
       const status = response.type === 'opaqueredirect' ? REDIRECTED : response.status;
       return { status, headers: Object.fromEntries(response.headers), body: await bytesOfFetched(response) };
     };

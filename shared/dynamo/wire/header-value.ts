@@ -1,4 +1,4 @@
-/** What a header may hold. A value that is refused is never quoted: it may be a token or a signature. */
+/** Valid header values. A refused value is never quoted, because it may be a token or a signature. */
 
 /** Visible ASCII, spaces and tabs. Node would also send bytes above it, but a signature covers them in another encoding. */
 const HEADER_VALUE = /^[\t\x20-\x7E]*$/;

@@ -21,7 +21,7 @@ import { validHeader } from './header-value.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
 
-// `import` would read all exports of these modules and thereby load Node's `fetch`, which takes 20 ms of each cold start.
+// `import` would read all exports of these modules, and so load Node's `fetch`, which takes 20 ms of each cold start.
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 const dns = process.getBuiltinModule('node:dns');

@@ -24,7 +24,7 @@ export interface Scope {
   readonly credentials: Credentials;
 }
 
-/** What is digested, in this order: the body, the canonical request with the body's hash, and the text with the request's hash. */
+/** The digested texts, in order: the body, the canonical request with the body's hash, and the text with the request's hash. */
 export interface Signing {
   readonly scope: string;
   readonly canonical: (bodyHash: string) => string;

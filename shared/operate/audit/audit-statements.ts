@@ -12,7 +12,7 @@
  * | createdAt | N, epoch ms | | begin |
  * | nonce | S | of the last write | both |
  *
- * It has no `ttl`: whoever may write that attribute may delete the record.
+ * It has no `ttl`, because a principal that may write that attribute may delete the record.
  * Written before the action, so that every action has a record. A record that stays `begun` was interrupted, and may have been done.
  */
 import type { RowKey } from '../../dynamo/engine/keys.ts';

@@ -145,7 +145,7 @@ export function dollarsOf(month: Month, { architecture }: Pick<Workload, 'archit
   );
 }
 
-/** What the first queue of a table uses outside the table and the functions. */
+/** The use of a table's first queue outside the table and the functions. */
 export function watchingOf(
   workload: Workload,
   standing: Standing,

@@ -15,7 +15,7 @@ export interface VerbUnits {
 }
 
 /**
- * A task's row by its state, without input and result; what a reference to a payload adds to it, and the payload's row without its text.
+ * A task's row by its state, without input and result; the bytes of a reference to a payload, and the payload's row without its text.
  */
 const BYTES = { ready: 300, running: 363, retried: 587, done: 347, reference: 135, payload: 119 };
 /** The service's overhead per stored row. */
@@ -69,9 +69,9 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
   };
 }
 
-/** Two checkpoints, a suspension, the answer with its row, the next claim, and a share of what moves to rows of its own: measured. */
+/** Two checkpoints, a suspension, the answer with its row, the next claim, and a share of the moves to separate rows: measured. */
 const CALLBACK_UNITS = 7.5;
-/** The first steps fit into the row beside the rest; later ones move to rows of their own: measured. */
+/** The first steps fit into the task's row; later ones move to separate rows: measured. */
 const STEPS_IN_ROW = 5;
 const LATER_STEP_UNITS = 1.3;
 

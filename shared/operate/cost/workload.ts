@@ -1,4 +1,4 @@
-/** What an estimate is asked for: a table of figures, from which their defaults, their bounds and the flags of `leasehold cost` follow. */
+/** The inputs of an estimate: a table of figures with defaults and bounds, which is also the list of flags of `leasehold cost`. */
 import { ConfigurationError } from '../../core/errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../../tasks/task/task.ts';

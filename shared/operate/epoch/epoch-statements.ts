@@ -5,7 +5,7 @@
  *
  * | row | counters |
  * | --- | --- |
- * | lock | leaseCounter, modifyIndex; for an entry that was never locked only modifyIndex |
+ * | lock | leaseCounter, modifyIndex; only modifyIndex if the entry was never locked |
  * | task | leaseCounter |
  * | semaphore | leaseCounter, revision |
  * | complete wait group | generation; an incomplete group keeps its generation, because its members are in it |

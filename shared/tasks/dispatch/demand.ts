@@ -70,7 +70,7 @@ export function countLate(hints: readonly { readonly readyAt: number }[], now: n
   return hints.filter(({ readyAt }) => isLate(readyAt, now, settings)).length;
 }
 
-/** Chooses entries for a sample: all of them, or the wanted number, spread evenly from the oldest to the newest. */
+/** Chooses entries for a sample: all, or the wanted number, spread evenly from the oldest to the newest. */
 export function spread(hints: readonly ReadyEntry[], wanted: number): readonly ReadyEntry[] {
   const sorted = hints.toSorted((one, other) => one.readyAt - other.readyAt);
   if (sorted.length <= wanted) return sorted;

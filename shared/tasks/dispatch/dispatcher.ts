@@ -6,7 +6,7 @@
  * A dispatcher that fails after taking its slot continues when its invocation is retried; without a retry,
  * the backlog waits for the next tick. Workers started before the failure either count as live or take permits that other workers would
  * have taken.
- * At most `maxWorkers` workers can run, however many are started here, because each first takes a permit of the queue's semaphore.
+ * At most `maxWorkers` workers can run, regardless of the number of starts, because each first takes a permit of the queue's semaphore.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';

@@ -33,7 +33,7 @@ interface OldestReady {
 }
 
 interface OldestReadyQuery {
-  /** Number of rows to read first. More are read only if none of these tasks could start. */
+  /** Number of rows to read first. More are read only if all of these tasks have to wait. */
   readonly atLeast: number;
   readonly now: number;
   readonly onDamaged?: (error: unknown) => void;

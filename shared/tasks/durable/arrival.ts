@@ -1,10 +1,10 @@
 /**
- * What arrives from outside for an operation of a durable task: the answer of a callback, or the end of a child.
+ * External events for an operation of a durable task: the answer of a callback, or the end of a child.
  *
  * | size | stored in |
  * | --- | --- |
  * | up to 1 KB | the element in the task's row |
- * | more | a row of its own, written in the same transaction: thirty children with large results would not fit into the task's row |
+ * | more | a separate row, written in the same transaction: thirty children with large results would not fit into the task's row |
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { ChildEnding } from '../task/batch.ts';
@@ -13,7 +13,7 @@ import type { Json, TaskError } from '../task/task.ts';
 import type { Entry, OperationError } from './entry.ts';
 import { operationOf } from './entry.ts';
 
-/** The result and the error of an arrival that is in a row of its own. */
+/** The result and the error of an arrival in a separate row. */
 type Content = Pick<Entry, 'r' | 'e'>;
 
 const IN_ROW_BYTES = 1_024;
@@ -33,7 +33,7 @@ export function arrivalOf(
   return { openKey, element: JSON.stringify({ o: nonce, e: [whole] }), content: isApart ? text : undefined };
 }
 
-/** The entry with the result that is in a row of its own. @throws when the row is gone */
+/** The entry with its result from the separate row. @throws when the row is gone */
 export function entryWithContent(entry: Entry, contents: ReadonlyMap<string, string>): Entry {
   const { l, ...rest } = entry;
   if (l === undefined) return entry;
@@ -42,7 +42,7 @@ export function entryWithContent(entry: Entry, contents: ReadonlyMap<string, str
   return { ...rest, ...(JSON.parse(text) as Content) };
 }
 
-/** How the end of a child looks to the task that waits for it. */
+/** The end of a child, for the task that waits for it. */
 export function endOfChild(
   to: ChildEnding,
   { result, error }: { readonly result?: Json | undefined; readonly error?: TaskError | undefined },

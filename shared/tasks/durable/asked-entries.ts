@@ -1,4 +1,4 @@
-/** What the SDK asks to record: the entries, and what else their transactions do. */
+/** The SDK's requests to record: the entries, and the other effects of their transactions. */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { Effect } from '../task/task-store.ts';
 import type { Entry } from './entry.ts';
@@ -9,7 +9,7 @@ export interface Asked {
   readonly effects: readonly Effect[];
 }
 
-/** The execution cannot go on, however often it is tried. */
+/** The execution cannot continue; repeating the call does not help. */
 export class JournalLimitError extends Error {
   override readonly name = 'JournalLimitError';
 }

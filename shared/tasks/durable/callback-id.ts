@@ -1,10 +1,10 @@
-/** The id of a callback: its task, its operation and a secret, so that nobody can guess it. */
+/** The id of a callback: its task, its operation and a secret that cannot be guessed. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { base64Of, bytesOfBase64 } from '../../core/runtime/bytes.ts';
 import type { TaskKey } from '../task/task.ts';
 
 export interface CallbackKey extends TaskKey {
-  /** How the task's row names the operation. */
+  /** The operation's name in the task's row. */
   readonly openKey: string;
 }
 

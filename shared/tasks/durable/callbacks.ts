@@ -18,7 +18,7 @@ import { elementsOfPart, unpacked } from './packed.ts';
 /** `over`: it was answered before, has timed out, or its task has ended or has other work. */
 export type Answered = 'accepted' | 'over';
 
-/** What the task's code finds in the error of the callback. */
+/** The fields of the callback's error, for the task's code. */
 export interface CallbackFailure {
   readonly name?: string;
   readonly message?: string;
@@ -41,7 +41,7 @@ export class Callbacks {
 
   /**
    * @param result the text that the task's code gets, or that its `serdes` reads
-   * @throws ConfigurationError for an id that is none, or a result that is no text or too long
+   * @throws ConfigurationError for an invalid id, or a result that is too long or is not text
    * @throws StoreUnavailableError when the store did not confirm the outcome: answer again
    */
   async succeed(callbackId: string, result?: string): Promise<Answered> {
@@ -67,7 +67,7 @@ export class Callbacks {
     return this.#answer(callbackId, { a: 'fail', e });
   }
 
-  /** Begins the callback's heartbeat timeout anew. */
+  /** Restarts the callback's heartbeat timeout. */
   async heartbeat(callbackId: string): Promise<Answered> {
     const { openKey, ...task } = callbackKeyOf(callbackId);
     const beat = await this.#store.beat(task, { openKey, op: operationOf(openKey) }, this.#runtime.clock.now());

@@ -11,10 +11,10 @@
  * Does not guarantee
  *   - That a step's code runs once: if its worker dies before the record, it runs again. Code outside of steps runs again in each
  *     invocation.
- *   - That other code goes on where this code stopped: operations are told by their order, name and type. See `docs/durable.md`.
+ *   - That changed code continues where this code stopped: operations are identified by their order, name and type. See `docs/durable.md`.
  *
- * An *invocation* is one run of the code by a claim, from the start to a suspension, an end or a failure. `retry` and `timeout` are of an
- * invocation: of crashes and lost leases. What the code throws ends the execution.
+ * An *invocation* is one run of the code by a claim, from the start to a suspension, an end or a failure. `retry` and `timeout` apply to
+ * an invocation: to crashes and lost leases. An error that the code throws ends the execution.
  */
 import type { DurableContext, DurableInstrumentationPlugin, DurableLambdaHandler } from '@aws/durable-execution-sdk-js';
 import * as sdk from '@aws/durable-execution-sdk-js';
@@ -39,7 +39,7 @@ import type { OpenJournals } from './journal-store.ts';
 import { Journal } from './journal.ts';
 import { judgedSdk } from './sdk.ts';
 
-/** The task of a durable task's code: what it is, without the verbs, which the SDK has in its own way. */
+/** The task for a durable task's code: its data, without the verbs, because the SDK has its own. */
 export interface DurableTaskInfo extends Pick<TaskContext, 'id' | 'queue' | 'attempt' | 'signal' | 'log' | 'schedule'> {
   readonly tenant: string | undefined;
 }
@@ -110,7 +110,7 @@ export function defineDurable(
   return { ...definition, isDurable: true };
 }
 
-/** How the code of a durable task is run. */
+/** Runs the code of a durable task. */
 export interface Execution extends Pick<InvocationPorts, 'handler' | 'recordsStarts' | 'taskNameOf'> {
   readonly open: OpenJournals;
   readonly executionMs: number;
@@ -210,7 +210,7 @@ async function endOf(ports: InvocationPorts): Promise<End | 'pending'> {
   }
 }
 
-/** The SDK says what has changed in the code; we say what to do. */
+/** The SDK names the change in the code; we add the remedy. */
 function withAdvice(message: string): string {
   return message.includes('Non-deterministic execution detected')
     ? `${message}. Its code was changed while it was under way: run the former code again and retry it, or give new code a new task name`

@@ -31,7 +31,7 @@ export interface Entry {
   /** Result, or the state of a retried step, as the text that the SDK made. */
   readonly r?: string;
   readonly e?: OperationError;
-  /** Seconds: of a wait, until a retry, until the timeout of a callback. Of a redrive: the generation. */
+  /** Seconds: the duration of a wait, the delay of a retry, the timeout of a callback. For a redrive: the generation. */
   readonly d?: number;
   /** Seconds between heartbeats of a callback. */
   readonly h?: number;
@@ -39,11 +39,11 @@ export interface Entry {
   readonly x?: true;
   /** The task that an invoke starts, by its name. */
   readonly f?: string;
-  /** What makes the operation's key unique: the secret of a callback, the number of an invoke's child. */
+  /** The part that makes the operation's key unique: the secret of a callback, the number of an invoke's child. */
   readonly c?: string;
   /** Result and error are in the row of the arrival, which has this key. */
   readonly l?: string;
-  /** Start of the operation, if this entry stands for both; and its place, see `joined`. */
+  /** Start of the operation, if this entry replaces both; and its position, see `joined`. */
   readonly b?: number;
   readonly q?: number;
 }
@@ -56,7 +56,7 @@ export interface Element {
   readonly e: readonly Entry[];
 }
 
-/** How the row names an operation that waits for something from outside. */
+/** The row's name of an operation that waits for an external event. */
 export function openKeyOf(op: string, unique: string): string {
   return `${op}.${unique}`;
 }

@@ -1,4 +1,4 @@
-/** What has happened in a durable execution, for people: its journal as a list of events, in the words of AWS's history. */
+/** The journal of a durable execution as a list of events, in the words of AWS's history. */
 import type { TaskRecord } from '../task/task.ts';
 import { callbackIdOf } from './callback-id.ts';
 import type { Element, Entry, OperationType } from './entry.ts';

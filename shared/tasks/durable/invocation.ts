@@ -33,7 +33,7 @@ export interface InvocationPorts {
   readonly holder: ClaimHolder;
   readonly task: TaskContext;
   readonly input: unknown;
-  /** Whether each start is recorded before the code goes on. */
+  /** Whether each start is recorded before the code continues. */
   readonly recordsStarts: boolean;
   /** The task that an invoked function is. */
   readonly taskNameOf: (functionName: string) => string;
@@ -53,7 +53,7 @@ const step = new AsyncLocalStorage<UserWrite[]>();
 
 /**
  * Inside a step: applies these writes to your own tables in the transaction that records the step's result. If a condition of one is
- * false, nothing is recorded, and the step runs again after the task's backoff.
+ * false, the transaction records nothing, and the step runs again after the task's backoff.
  * @throws ConfigurationError outside of a step
  */
 export function withStep(...writes: readonly UserWrite[]): void {
@@ -154,7 +154,7 @@ class Invocation {
   async #checkpoint(updates: readonly OperationUpdate[]): Promise<readonly OperationState[]> {
     const { journal, holder, task, deadlineAt } = this.#ports;
     if (journal.now >= deadlineAt) throw new ExecutionTimedOut();
-    // What has ended is still recorded; nothing more begins.
+    // Ended operations are still recorded; new ones do not begin.
     if (updates.every(({ Action }) => Action === 'START')) task.signal.throwIfAborted();
     if (updates.length === 0) return holder.passTime === undefined ? journal.poll() : this.#pollInTest(holder.passTime);
     this.#idle = undefined;

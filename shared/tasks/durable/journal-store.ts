@@ -64,5 +64,5 @@ export interface JournalStore {
   ): Promise<Settled>;
 }
 
-/** Makes the store of journals beside a store of tasks. */
+/** Makes the store of journals, in addition to a store of tasks. */
 export type OpenJournals = (tasks: { readonly parts: unknown }) => JournalStore;

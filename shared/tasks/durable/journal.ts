@@ -30,14 +30,14 @@ import { Operations, isOver } from './operations.ts';
 import { elementsOfPart, packed, partsOf, unpacked } from './packed.ts';
 
 /**
- * The row's elements go to rows of their own before the task's row has more than 1 KB, because a checkpoint is billed by its size. Below
+ * The row's elements go to separate rows before the task's row has more than 1 KB, because a checkpoint is billed by its size. Below
  * the first of these sizes they stay, because a move costs four units.
  */
 const TAIL_BYTES = { min: 512, max: 720 };
 const UNIT_BYTES = 1_010;
-/** Of a task's row without its names and its input. */
+/** Size of a task's row without its names and its input. */
 const ROW_BYTES = 240;
-/** Of the attributes of a journal with parts. */
+/** Size of the attributes of a journal with parts. */
 const PARTS_BYTES = 50;
 /** Entries that are only kept here, at most. */
 const SOFT_BYTES = 16 * 1_024;
@@ -58,7 +58,7 @@ export class Journal {
   /** How many bytes of elements may be in the row. */
   readonly #tailBytes: number;
   readonly #executionMs: number;
-  /** The row's part, as the holder knows it. */
+  /** The row's part, as last seen by the holder. */
   #row: JournalInRow;
   /** Number of the row's elements that are folded into `operations`, and their texts. */
   #seen = 0;
@@ -141,7 +141,7 @@ export class Journal {
     return this.operations.takeChanged();
   }
 
-  /** @returns whether the claim has ended. Otherwise there is something to go on with */
+  /** @returns whether the claim has ended. Otherwise the code can continue */
   async suspend(latest: number): Promise<boolean> {
     // A suspension does not spill.
     if (packed(this.#texts).bytes > 4 * this.#tail) await this.#write([]);
@@ -280,7 +280,7 @@ export class Journal {
     }
   }
 
-  /** What was answered meanwhile has not timed out. */
+  /** Operations that were answered in time have not timed out. */
   #withoutAnswered(element: string): string {
     const given = JSON.parse(element) as Element;
     const isAnswered = ({ a, i = '' }: Entry): boolean => {

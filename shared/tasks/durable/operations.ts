@@ -38,7 +38,7 @@ export interface OperationState {
 }
 
 const OVER: ReadonlySet<Status> = new Set(['SUCCEEDED', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'STOPPED']);
-/** What an operator's retry runs again. */
+/** The operations that an operator's retry runs again. */
 const REDRIVEN: ReadonlySet<Status> = new Set(['FAILED', 'TIMED_OUT', 'STOPPED']);
 const END_OF = {
   succeed: 'SUCCEEDED',
@@ -63,7 +63,7 @@ export class Operations {
     return this.#states.size;
   }
 
-  /** When the execution began, or was made ready again. Undefined: nothing is recorded yet. */
+  /** When the execution began, or was made ready again. Undefined: the journal is empty. */
   get beganAt(): number | undefined {
     return this.#beganAt;
   }
@@ -142,7 +142,7 @@ export class Operations {
     return changed;
   }
 
-  /** What a new invocation is told. */
+  /** The operations that a new invocation starts with. */
   visible(): readonly OperationState[] {
     const hides = (state: OperationState): boolean =>
       isOver(state) && state.type === 'CONTEXT' && state.replaysChildren !== true;
@@ -162,7 +162,7 @@ export class Operations {
     this.#generation = d;
     const again = [...this.#states.values()].filter((state) => {
       const above = this.#states.get(state.parent ?? '');
-      // Its callback has another id, and the step that tells of it must tell that one.
+      // Its callback has another id, so the step that sends the id must run again.
       const asksAgain = above?.subType === 'WaitForCallback' && REDRIVEN.has(above.status);
       return REDRIVEN.has(state.status) || asksAgain;
     });

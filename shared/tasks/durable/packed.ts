@@ -1,4 +1,4 @@
-/** The elements of a journal as they are stored: the newest in the task's row, deflated together; the older ones in rows of their own. */
+/** The elements of a journal as they are stored: the newest in the task's row, deflated together; the older ones in separate rows. */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { deflated, inflatedText } from '../../core/runtime/deflate.ts';
 import type { Element } from './entry.ts';

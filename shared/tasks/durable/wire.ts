@@ -1,4 +1,4 @@
-/** The SDK's own form of operations: what it asks for becomes an entry of the journal, and a state becomes what it is told. */
+/** The SDK's own form of operations: its requests become entries of the journal, and entries become its operations. */
 import type { OperationUpdate, WireOperation } from '@aws/durable-execution-sdk-js';
 import { assertNever } from '../../core/errors.ts';
 import type { TaskKey } from '../task/task.ts';
@@ -20,7 +20,7 @@ export function entryOf(
   const d = secondsOf(update);
   const h = CallbackOptions?.HeartbeatTimeoutSeconds;
   const isInvoke = y === 'CHAINED_INVOKE';
-  // What differs from entry to entry comes first, because that deflates better.
+  // The differing parts come first, because that deflates better.
   return {
     ...(Id === undefined ? {} : { i: Id }),
     ...(Name === undefined ? {} : { n: Name }),

@@ -74,7 +74,7 @@ export async function newBatchOf(
       `batch ${id} would never call back: its callback has the id of its child ${double.id}, use another id`,
     );
   const waiter: Waiter = callback === undefined ? { kind: 'nobody' } : waiterOf(callback);
-  // An exchanged child would be counted for one that has not ended.
+  // An exchanged child would be counted for a different, unfinished one.
   const childrenDigest = sha256(JSON.stringify(tasks.map((task) => task.id).sort()));
   return { batch: { queue, id, total: tasks.length, waiter, childrenDigest }, tasks, callback };
 }
@@ -133,7 +133,7 @@ async function callbackOf(
         `ended, so it takes only ${[...CALLBACK_OPTIONS].join(', ')}`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
-  // The end of the last child makes it due, with the rights of the children's workers: those of one queue.
+  // The end of the last child makes it due, with the rights of the children's workers, which are those of one queue.
   if (task.queue !== queue)
     throw new ConfigurationError(
       `the callback of batch ${id} would be of queue ${task.queue}, and its children are of ${queue}: leave its queue out, and let it ` +

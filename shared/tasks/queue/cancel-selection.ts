@@ -6,7 +6,7 @@
  *
  * In each round, tasks that wait for others come first, because the end of the last child would start them, and the tasks of a line come
  * from its end, because each would start the next. Workers may still start one in between: who wants none to start pauses the tenant first.
- * A running task is asked to stop, at its holder's next heartbeat. If other work follows it, the rounds go on until that has come up.
+ * A running task is asked to stop, at its holder's next heartbeat. If other work follows it, the rounds continue until that is cancelled.
  */
 import { ConfigurationError } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
@@ -25,9 +25,9 @@ import type { OperatorPorts } from './operator-ports.ts';
 export interface Selection {
   readonly tenant?: string;
   readonly key?: string;
-  /** Of the definition. */
+  /** Name of the definition. */
   readonly name?: string;
-  /** The children of a batch. Its callback is none of them. */
+  /** The children of a batch, without its callback. */
   readonly batch?: string;
 }
 

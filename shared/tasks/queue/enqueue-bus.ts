@@ -21,7 +21,7 @@ export class EnqueueBus {
     };
   }
 
-  /** Announces those of the created tasks that are due. */
+  /** Announces the due ones of the created tasks. */
   announce(place: string, created: readonly NewTask[], now: number): void {
     if (this.#listeners.size === 0) return;
     const due = created.filter(({ runAt }) => runAt <= now);

@@ -21,7 +21,7 @@ import { openEntries } from './listing.ts';
 export interface KeyReport {
   readonly queue: string;
   readonly key: string;
-  /** The limits of the tasks that were read, ascending: usually one. Empty if none was read. */
+  /** The limits of the tasks that were read, ascending: usually one. Empty without tasks. */
   readonly limits: readonly number[];
   /** Whether the key has a row, as it has since its first task ran. */
   readonly hasRow: boolean;

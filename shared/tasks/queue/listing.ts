@@ -41,7 +41,7 @@ export async function* openEntries(
     }
 }
 
-/** Yields the tasks behind the entries, with those that wait behind others of their line. */
+/** Yields the tasks behind the entries, and the tasks that wait behind others of their line. */
 export async function* openTasks(
   tasks: ListingStore,
   query: ListingQuery,

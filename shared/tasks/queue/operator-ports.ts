@@ -1,4 +1,4 @@
-/** What every operation of an operator needs. */
+/** The needs of every operator action. */
 import type { SkewGauge } from '../../core/lease/skew.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionStore } from '../../session/session-store.ts';

@@ -17,7 +17,7 @@ import type { OperatorPorts } from './operator-ports.ts';
 import { SETTLE_MS } from './key-report.ts';
 import { openEntries } from './listing.ts';
 
-/** Which task has the turn of a line. */
+/** The task that has the turn of a line. */
 export type TurnReport =
   /** It passes the turn itself when it ends; if it was cancelled, the next worker passes it. */
   | { readonly kind: 'alive'; readonly head: string; readonly state: TaskRecord['state'] }
@@ -55,7 +55,7 @@ export function passTurn(ports: OperatorPorts, queue: string, key: string): Prom
 
 type Lost = Extract<TurnReport, { readonly kind: 'lost' }>;
 
-/** @param onLost called if no task has the turn; looks again if the line has moved */
+/** @param onLost called if no task has the turn; reads again if the line has moved */
 function whileItStands<Report>(
   ports: OperatorPorts,
   queue: string,

@@ -107,7 +107,7 @@ export class TaskClient {
   /**
    * Adds many tasks with bounded concurrency. Each is a result of `spawn`, which takes the arguments of `enqueue`, or of `validate`.
    * All tasks are checked before the first is written.
-   * Tasks of one line, or with one id, are added in the order given; those of a line share transactions.
+   * Tasks of one line, or with one id, are added in the order given; tasks of a line share transactions.
    * A conflict with an existing task is reported for that task and does not stop the others.
    * @throws StoreUnavailableError when the store is unavailable: then nothing more is sent; calling again with the same ids adds what is
    * missing
@@ -269,7 +269,7 @@ interface Numbered {
   readonly at: number;
 }
 
-/** The tasks that are added in order: those of one line, or with one id. */
+/** The tasks that must be added in order: tasks of one line, or with one id. */
 function byTurn(tasks: readonly NewTask[]): readonly (readonly Numbered[])[] {
   const turns = new Map<string, Numbered[]>();
   for (const [at, task] of tasks.entries()) {

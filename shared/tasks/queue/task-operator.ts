@@ -82,7 +82,7 @@ export class TaskOperator {
   }
 
   /**
-   * Ends a task without a result: at once if it waits, through its holder if it runs. With `children`, those that it waits for end, too, and
+   * Ends a task without a result: at once if it waits, through its holder if it runs. With `children`, its children end, too, and
    * theirs; to find them, all unfinished tasks of the queue are listed.
    * @throws MismatchError when it has another counter than the given one
    */
@@ -115,10 +115,10 @@ export class TaskOperator {
   }
 
   /**
-   * Cancels all unfinished tasks of a queue with the given tenant, key, name or batch that were created before the call: those that wait,
-   * also for children or in a line, those that run, and what follows them. If it is interrupted, call it again.
-   * A worker may start one of them meanwhile: pause the tenant first.
-   * @param options `onProgress` is told how many were cancelled
+   * Cancels all unfinished tasks of a queue with the given tenant, key, name or batch that were created before the call: waiting ones,
+   * also for children or in a line, running ones, and their followers. If it is interrupted, call it again.
+   * A worker may start one of them during the call: pause the tenant first.
+   * @param options `onProgress` receives the number of cancelled tasks
    */
   cancelAll(
     options: KeyOption & Selection & { readonly reason?: string; readonly onProgress?: (cancelled: number) => void },
@@ -178,7 +178,7 @@ export class TaskOperator {
   }
 
   /**
-   * Lists the ready and running tasks of a queue, with delayed ones and those that wait behind others of their line. Slightly delayed.
+   * Lists the ready and running tasks of a queue, with delayed tasks and tasks that wait behind others of their line. Slightly delayed.
    * Costs half a read unit a task.
    */
   open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {

@@ -117,7 +117,7 @@ function decodeSchedule(item: DynamoItem): ScheduleRecord {
   };
 }
 
-/** The code that creates a slot's task checks them, as for any task. */
+/** The code that creates a slot's task checks them. */
 function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
   if (!row.isBinary('options')) row.shortString('options', SCHEDULE_OPTIONS_LIMIT_CHARACTERS);
   const options = row.json('options');

@@ -67,7 +67,7 @@ export class SlotMaker {
     const line = await this.#lines.get(queue, lineOfSchedule(schedule));
     let since = schedule.lastAt;
     let left = line === undefined ? 0 : line.tail + 1 - line.turn;
-    // Each task of a slot names the one before it. A retried one may stand behind later ones.
+    // Each task of a slot names the one before it. A retried one may be behind later ones.
     for (let read = 0; read < EARLIER_READ && left > 0 && since !== undefined; read++) {
       const id = slotTaskId(schedule, since);
       const task: TaskRecord | undefined = await retryContended(describeTask({ queue, id }), runtime, async () => {

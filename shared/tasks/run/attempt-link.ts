@@ -1,10 +1,10 @@
-/** What `leaseholdOf(task)` finds behind the context of an attempt, so that workers do not carry the whole client in their bundles. */
+/** The link from an attempt's context to the client of `leaseholdOf(task)`, so that workers do not bundle the whole client. */
 import type { TaskContext } from '../task/context.ts';
 
 const LINK = Symbol('leasehold.attempt');
 
 export class AttemptLink {
-  /** What the client is made of: see `client/leasehold-of.ts`. */
+  /** The parts of the client: see `client/leasehold-of.ts`. */
   readonly client: object | undefined;
   readonly #ends = new Set<() => Promise<void>>();
   #isOver = false;

@@ -1,5 +1,5 @@
 /**
- * Tasks that compute: none begins unless the session's trust covers what has lately blocked the event loop here.
+ * Tasks that compute: one begins only if the session's trust covers the latest block of the event loop here.
  *
  * Several such tasks, each shorter than the trust, would otherwise run back to back, without a turn of the loop in which the session could
  * be renewed. If the trust is too short, a renewal is confirmed first.
@@ -19,7 +19,7 @@ interface BlockPorts {
 const SHORTEST_MS = 50;
 /** How long a block counts. */
 const LATELY_MS = 600_000;
-/** Of the TTL: what one task may block. Between two heartbeats the trust is seldom shorter, so few renewals are added. */
+/** How long one task may block, as a share of the TTL. Between two heartbeats the trust is rarely shorter, so few renewals are added. */
 const BEARABLE = 0.6;
 
 /** One for each worker, and so for each session. */
@@ -36,7 +36,7 @@ class BlockWatch {
   #longestMs = 0;
   #longestAt = -Infinity;
   #count = 0;
-  /** Nothing has run here yet, so the first code may compute for as long as we promise to bear. */
+  /** This is the first code here, so it may compute for as long as we promise to bear. */
   #isFresh = true;
 
   constructor(ports: BlockPorts) {

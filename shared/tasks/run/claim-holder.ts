@@ -34,7 +34,7 @@ export interface ClaimHolder {
   readonly onFollowed: () => void;
   /** Called when the attempt has saved new progress. */
   readonly onProgress: () => void;
-  /** On a clock of tests: lets time pass. Absent: it passes by itself. */
+  /** On a clock of tests: lets time pass. Absent: real time passes. */
   readonly passTime?: ((ms: number) => Promise<void>) | undefined;
 }
 

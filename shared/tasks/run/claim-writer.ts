@@ -1,5 +1,5 @@
 /**
- * `ClaimWriter` sends the operations of one claim, one at a time, and the one that ends it until the store has decided it.
+ * `ClaimWriter` sends the operations of one claim, one at a time, and the ending operation until the store has decided it.
  * Otherwise the task could stay `running` for as long as its worker lives, although no worker runs its code.
  */
 import { isDenied } from '../../core/denied.ts';
@@ -167,7 +167,7 @@ export class ClaimWriter {
   }
 }
 
-/** Its child has ended all the same. */
+/** Its child has ended anyway. */
 export function logMiscount(log: TaskLog, outcome: Settled | CommitOutcome): void {
   const batch = outcome.kind === 'applied' ? outcome.miscounted : undefined;
   if (batch !== undefined) log.error('batch miscounted', { error: describeMiscount(batch) });

@@ -1,16 +1,16 @@
 /**
  * `task.each`: many small items in one task.
  *
- * The record of the items is the task's progress: one character for each of them, in the order of the items.
+ * The record of the items is the task's progress: one character for each item, in order.
  *
  *     '-' open ──▶ 'd' done
  *           │ ├──▶ '-' threw, or was cut short: runs again in the next attempt
- *           │ └──▶ 'x' threw `DoNotRetry`: failed for good
- *           └──▶ '1' an attempt died at it ──▶ '2' two attempts died at it: failed for good
+ *          │ └──▶ 'x' threw `DoNotRetry`: failed permanently
+ *          └──▶ '1' an attempt died at it ──▶ '2' two attempts died at it: failed permanently
  *
  * Guarantees
  *   - A recorded item does not run again, whichever worker has the task.
- *   - An item that throws does not stop the others. The attempt fails at the end, and the next one runs only what has not ended.
+ *   - An item that throws does not stop the others. The attempt fails at the end, and the next one runs only the unfinished items.
  *   - An item that kills its workers costs three attempts, and the others end.
  *     The first death shows nothing, because ends are recorded later. So after a death items run one after the other,
  *     and the beginning of each is recorded before it runs.
@@ -38,7 +38,7 @@ const DEFAULT_FLUSH_MS = 500;
 export const ITEMS_LIMIT = 4_000;
 const OPTIONS = ['flushInterval', 'concurrency', 'results'] as const;
 
-/** What the row keeps. */
+/** The row's record. */
 interface EachRecord {
   readonly each: string;
   /** How many times the task had been retried by an operator: failed items run again after the next time. */
@@ -98,7 +98,7 @@ export class EachItems {
     await this.#run?.record();
   }
 
-  /** The same before the attempt ends in another way than done. What cannot be written runs again. */
+  /** The same before the attempt ends in another way than done. Unwritten items run again. */
   async recordAtEnd(): Promise<void> {
     try {
       await this.record();
@@ -241,7 +241,7 @@ class ItemsRun {
     this.#hasNew = true;
   }
 
-  /** Whatever the attempt dies of now, it is not this item. */
+  /** If the attempt dies now, this item is not the cause. */
   #endsBeginning(index: number): void {
     if (this.#begun?.[0] !== index) return;
     this.#begun = undefined;
@@ -298,7 +298,7 @@ class ItemsRun {
     this.#isDirty = true;
   }
 
-  /** Of this attempt, and those that had failed for good before it. */
+  /** The failed items of this attempt, and the items that had failed permanently before. */
   #allFailures(): readonly Failure[] {
     const known = new Set(this.#failures.map(({ index }) => index));
     const earlier = this.#states.flatMap((state, index): Failure[] => {

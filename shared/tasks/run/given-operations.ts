@@ -25,7 +25,7 @@ export class GivenOperations {
   }
 }
 
-/** A promise that tells when it is awaited. `await` calls the `then` of a subclass, and not that of a plain promise. */
+/** A promise that notices when it is awaited. `await` calls the `then` of a subclass, but not of a plain promise. */
 class Given<T> extends Promise<T> {
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;

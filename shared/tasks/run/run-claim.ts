@@ -4,7 +4,7 @@
  * At most one operation of the claim is in flight at a time, and the settling operation is the last:
  * a late `saveProgress` of code that outlived its attempt is refused here, before the store could refuse it.
  *
- * How an attempt ends:
+ * Ends of an attempt:
  *
  * | task code | settled as |
  * | --- | --- |
@@ -234,7 +234,7 @@ class ClaimRun {
     const postponed = await tried(() =>
       this.#finishFailed({ kind: 'retry', error: waiting, delayMs: NOT_PERMITTED_PAUSE_MS }),
     );
-    // Nothing can be written to its row: the end of the session frees it.
+    // Writes to its row are impossible: the end of the session frees it.
     return postponed ?? 'unsettled';
   }
 

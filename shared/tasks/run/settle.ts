@@ -9,7 +9,7 @@ import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
 import { describeThrown, shortText } from './thrown.ts';
 
 /**
- * How a claim ended in this worker.
+ * The end of a claim in this worker.
  * `suspended`: a durable task waits. `unsettled`: the worker had to stop before the outcome was known. The end or expiry of its session
  * frees the task.
  */

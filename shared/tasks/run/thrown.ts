@@ -58,7 +58,7 @@ export function stackOf(thrown: Thrown, limitCharacters: number): string | undef
     .join('\n');
 }
 
-/** Returns a thrown value that can be asked for its class; in place of one that cannot, such as a revoked proxy, an error with its text. */
+/** Returns a thrown value whose class can be read; in place of others, such as a revoked proxy, an error with its text. */
 export function readable(thrown: unknown): unknown {
   try {
     Object.getPrototypeOf(Object(thrown));

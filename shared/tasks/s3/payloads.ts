@@ -41,7 +41,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is not the name of a bucket`);
   const root = `s3://${bucket}/`;
-  /** Others may write to the table, so a reference must not make us read or delete unrelated objects or those of another task. */
+  /** Others may write to the table, so a reference must not make us read or delete unrelated objects or other tasks' payloads. */
   const keyOf = (reference: string, task: TaskKey | undefined): string => {
     if (!reference.startsWith(`${root}${prefix}`))
       throw new ConfigurationError(

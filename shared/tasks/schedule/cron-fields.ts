@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a cron expression, and refuses what would be understood otherwise than it was meant.
+ * Reads the fields of a cron expression, and refuses fields that are easily misunderstood.
  *
  * croner alone accepts EventBridge's six fields (minute hour day month weekday year) as seconds first, so a daily schedule would run
  * hourly. It also accepts `?` anywhere, and counts days and months from 0 in its messages.

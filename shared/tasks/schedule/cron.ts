@@ -47,7 +47,7 @@ export function lastSlotWithin(
   if (first > until) return undefined;
   let last = first;
   let end = until;
-  // There may be more slots between `last` and `end`, but none after `end`.
+  // There may be more slots between `last` and `end`, but not after `end`.
   for (let middle = last; end - last >= SECOND_MS; middle = Math.floor((last + end) / 2)) {
     const slot = next(middle) ?? Infinity;
     if (slot <= until) last = slot;

@@ -7,7 +7,7 @@ import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { MissedPolicy, OverlapPolicy } from './schedule.ts';
 
-/** When the schedule recurs, and the options of its tasks, as for `enqueue`. */
+/** When the schedule recurs, and the options of its tasks: the options of `enqueue`. */
 export interface ScheduleOptions extends SharedTaskOptions {
   /** Five fields, or six with seconds in front. */
   readonly cron: string;

@@ -17,7 +17,7 @@ export interface DefinePorts {
   readonly runtime: Runtime;
   /** Queue of schedules that do not name one. */
   readonly queue: string;
-  /** Told of each schedule of a module that has ended. A module that still has it must go on, so that is no error. */
+  /** Called for each schedule of a module that has ended. The module must still work, so this is not an error. */
   readonly onEnded?: ((schedule: ScheduleDefinition) => void) | undefined;
 }
 
@@ -35,7 +35,7 @@ export async function defineSchedule(
     const observed = await schedules.get(definition);
     if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
     if (onEnded === undefined) ensureHasSlot(definition, now);
-    // Others may have defined it anew after our write.
+    // Others may have redefined it after our write.
     if (observed?.nonce !== seen) ensureUnwritten(what, { earlierAttempt }, 'it is defined otherwise');
     seen = observed?.nonce;
     const stamp = stampOf(runtime);

@@ -112,7 +112,7 @@ export class ScheduleClient {
   }
 
   /**
-   * Creates a task now, as for a slot at this time, by the schedule's overlap policy. The next slot does not change.
+   * Creates a task now, like a slot at this time, by the schedule's overlap policy. The next slot does not change.
    * This also works for a paused schedule. Two calls within the same millisecond create one task.
    */
   async run(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<RunReport> {

@@ -87,7 +87,7 @@ export const HORIZON_MS = 7 * 86_400_000;
 const SLOTS_PER_TICK = 100;
 /** Maximum number of due schedules of a queue per tick; the next tick continues. */
 export const SCHEDULES_PER_TICK = 1_000;
-/** Of the JSON of the options that a schedule's tasks get. Each tick parses those of every due schedule. */
+/** Maximum JSON size of the options of a schedule's tasks. Each tick parses the options of every due schedule. */
 export const SCHEDULE_OPTIONS_LIMIT_CHARACTERS = 4_096;
 /** Left-out slots that a schedule's row keeps. */
 export const LEFT_OUT_KEPT = 8;

@@ -47,14 +47,14 @@ export interface BatchCounts {
 export interface BatchRecord extends BatchKey, BatchCounts {
   /** The task that waits for the batch, if any: a callback or a parent. */
   readonly waiter: Waiter;
-  /** Digest of the ids of its children. Only of a batch with an id of the user's own, who may ask for it again. */
+  /** Digest of the ids of its children. Only for a batch with an id of the user's choice, which may be requested again. */
   readonly childrenDigest?: string;
   /** When it last counted an end. Absent: never. */
   readonly countedAt?: number;
   readonly nonce: string;
 }
 
-/** What is asked for when a batch is created. */
+/** The request that creates a batch. */
 export type NewBatch = Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter' | 'childrenDigest'>;
 
 export type Waiter =
@@ -65,12 +65,12 @@ export function waiterOf({ queue, id, tenant }: TaskKey & { readonly tenant?: st
   return { kind: 'task', task: tenant === undefined ? { queue, id } : { queue, id, tenant } };
 }
 
-/** Whether its counts add up. Each write of ours changes two of them together, so another program has written them. */
+/** Whether its counts add up. Our writes change two of them together, so otherwise another program has written them. */
 export function isMiscounted({ total, pending, done, dead, cancelled }: BatchCounts): boolean {
   return pending !== total - done - dead - cancelled;
 }
 
-/** What is wrong with it, for a log and for doctor. */
+/** Its fault, for a log and for doctor. */
 export function describeMiscount({ queue, id, ...counts }: BatchKey & BatchCounts): string {
   const { total, pending, done, dead, cancelled } = counts;
   return (

@@ -57,9 +57,9 @@ export interface TaskContext {
    * Runs the items of the task's input, one after the other, or `concurrency` at once. Which have ended is kept as the task's progress, so
    * a later attempt runs only the others: a task uses `each` or `saveProgress`, not both, and passes the same items in each attempt.
    * An item that throws does not stop the others; the attempt fails at the end. No item begins once `signal` aborts.
-   * @returns what the items returned, null for nothing; all of it must fit into progress (4 KB) as JSON, unless `results` is false
+   * @returns the results of the items, null for nothing; all of it must fit into progress (4 KB) as JSON, unless `results` is false
    * @throws AggregateError with the errors of all failed items
-   * @throws DoNotRetry when none of the failed items may run again
+   * @throws DoNotRetry when all failed items have failed permanently
    */
   each<Item, Result>(
     items: readonly Item[],
@@ -121,7 +121,7 @@ export interface TaskLog {
   error(message: string, ...extra: Record<string, unknown>[]): void;
 }
 
-/** The same logger, but an error of its own fails nothing. The first is a process warning. */
+/** The same logger, but its own errors fail nothing. The first is a process warning. */
 export function steadyLog(log: TaskLog): TaskLog {
   let hasWarned = false;
   const onFailed = (error: unknown): void => {
@@ -146,7 +146,7 @@ function logBy(write: (level: keyof TaskLog, message: string, extra: Record<stri
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Calls code of the user's that only observes. Its errors, and those of a promise that it returns, go to `onFailed`. */
+/** Calls observing code of the user. Its errors, and the errors of a returned promise, go to `onFailed`. */
 export function observed(call: () => unknown, onFailed: (error: unknown) => void): void {
   try {
     const answer = call();

@@ -24,7 +24,7 @@ export class RetryAfter extends Error {
 /** The schema of a task refuses an input. Nothing was written: tell the caller of your API which values are wrong. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
-  /** What the schema found: messages, each with the path to its value. */
+  /** The schema's issues: messages, each with the path to its value. */
   readonly issues: readonly StandardIssue[];
 
   constructor(message: string, issues: readonly StandardIssue[], options?: ErrorOptions) {
@@ -65,7 +65,7 @@ export class TaskCancelledError extends Error {
 }
 
 /**
- * The store refused one of the caller's own writes in a `commit` or an `enqueue`: nothing was applied, and no late copy will be.
+ * The store refused one of the caller's writes in a `commit` or an `enqueue`: nothing was applied, and no late copy will be.
  * After a `commit`, the task still runs.
  */
 export class CommitRefusedError extends Error {

@@ -1,7 +1,7 @@
 /**
- * Who began a task's work: after a lost response, a caller recognises its own request by it.
+ * The origin of a task's work: after a lost response, a caller recognises its own request by it.
  *
- * The nonce of a row is overwritten by the next write. `createdBy` stays until the work is begun anew: it is the beginning of the nonce of
+ * The nonce of a row is overwritten by the next write. `createdBy` stays until other work begins: it is the beginning of the nonce of
  * the put, of the renewal, or of the follower that became the task's work. The operators' writes, claims, and `replace` leave it.
  *
  * A verdict is final: the guard of each of these writes names a state that never comes back, so a late copy of a request that was
@@ -11,24 +11,24 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import type { TakenTask } from './dedup.ts';
 import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from './task.ts';
 
-/** Of a UUID: 12 digits and a hyphen. Enough to tell the callers of one id apart, and each byte counts where a row is near a unit's end. */
+/** 12 digits of a UUID and a hyphen. Enough to distinguish the callers of one id, and each byte counts near a unit's end. */
 const DIGITS = 13;
 
 export function createdByOf(nonce: string): string {
   return nonce.slice(0, DIGITS);
 }
 
-/** What became of a request that was refused after an attempt without a response. */
+/** The outcome of a request that was refused after an attempt without a response. */
 type Fate = 'applied' | 'not applied' | 'unknown';
 
-/** Pure. Of a put. */
+/** Pure. For a put. */
 export function fateOfPut(current: TakenTask, { now, nonce }: Stamp, isNamed: boolean): Fate {
   if (current.createdBy === (isNamed ? createdByOf(nonce) : undefined)) return 'applied';
   // Our row would have begun its counter at `now`, and would have got other work only as a later generation.
   return current.generation === 0 || current.leaseCounter < now ? 'not applied' : 'unknown';
 }
 
-/** Pure. Of other work for an ended task. */
+/** Pure. For other work after an ended task. */
 export function fateOfRenewal(observed: EndedTask, current: TaskRecord | undefined, { nonce }: Stamp): Fate {
   if (current === undefined) return 'unknown';
   if (current.createdBy === createdByOf(nonce)) return 'applied';

@@ -13,7 +13,7 @@
  * A callback that waits for its batch runs after the children, with its own input, so `replace` and `debounce` are refused.
  * An id belongs to one tenant: a request for another tenant is a mismatch, or keeps the task under `keep`.
  * The same work has the same name, input and tenant, and until it has ended also the same key and order. Its other options (limit, rate,
- * priority, time, timeout, attempts) are those of the request that began it, or that last replaced it.
+ * priority, time, timeout, attempts) come from the request that began it, or that last replaced it.
  * The window begins when the task is created; without a window, an id means one piece of work until TTL deletes its row.
  * The request that follows an attempt waits in the task's own row (`follower`), so there is only one, with the newest input.
  * The write that ends the attempt, in whatever way, makes it the task's work; a takeover does not, because the attempt continues elsewhere.
@@ -38,7 +38,7 @@ export interface TakenTask extends Asked {
   readonly createdAt: number;
   readonly generation: number;
   readonly leaseCounter: number;
-  /** Who began its work: see `created-by.ts`. */
+  /** The origin of its work: see `created-by.ts`. */
   readonly createdBy?: string | undefined;
   /** Only for a client that gives existing tasks other work. */
   readonly readyAt?: number | undefined;

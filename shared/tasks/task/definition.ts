@@ -51,7 +51,7 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   /** The policy of tasks in a line. Options of the definition also apply here, but the defaults are shorter. */
   readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
-  /** Each attempt goes on from what earlier ones have recorded, so a hand-back repeats nothing that must not repeat. */
+  /** Each attempt continues from the records of earlier ones, so a hand-back repeats nothing that must not repeat. */
   readonly isDurable?: boolean;
   run(input: Input, task: TaskContext): Promise<Output> | Output;
 }

@@ -3,7 +3,7 @@
  *
  * Groups are in their own index, ordered by tenant, by key, and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant, and starts again after the last. It also skips the rest of a
- * group whose visit is over, and tasks that are not due. A skip is one query, however many entries it passes over.
+ * group whose visit is over, and tasks that are not due. A skip is one query, regardless of the number of entries.
  * The worker begins at a random position, different for each worker. There are no counters and nothing is held back:
  * a tenant or a full key costs no write, and one without tasks is free.
  *
@@ -11,12 +11,12 @@
  *   - With n tenants that have due tasks in a shard, a worker reaches a tenant's oldest task
  *     after at most n visits, for any backlog of the others:
  *     each visit takes at most `QUANTUM` tasks. A worker that has lost many claims to others of its shard reaches it after at most 2n.
- *   - A full key delays only its own tasks, however many of them wait.
+ *   - A full key delays only its own tasks.
  *
  * Does not guarantee
  *   - Order between groups, or between the tasks of one group in different shards.
  *     Priorities go before groups: a high priority of any tenant goes first.
- *   - Anything between tasks with and without a tenant: workers treat both alike. A key without a tenant is like a tenant of its own, but
+ *   - Anything between tasks with and without a tenant: workers treat both alike. A key without a tenant counts as a tenant, but
  *     a visit may take as many of its tasks as it allows.
  *     For a fair queue, every task must name its tenant.
  */
@@ -26,7 +26,7 @@ import type { GroupEntry, GroupHint, ReadyPartition, TaskStore } from './task-st
 /** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
 const PAGE_LIMIT = 50;
-/** Maximum pages to read in one call while none of their tasks may be tried. */
+/** Maximum pages to read in one call while all of their tasks have to wait. */
 const PAGES_LIMIT = 40;
 
 export interface Walked {
@@ -57,7 +57,7 @@ export interface WalkQuery {
   readonly quantum?: number;
   /** Plans the visit to a group, given its entries on this page. Default: all of a key, and one task of a line. */
   readonly visit?: ((group: readonly GroupEntry[]) => Visit) | undefined;
-  /** Returns which of a page's entries may be taken. The others do not count towards a tenant's share. Default: all. */
+  /** Selects the allowed entries of a page. The others do not count towards a tenant's share. Default: all. */
   readonly admit?: ((hints: readonly GroupHint[]) => Promise<readonly GroupHint[]>) | undefined;
   /** Default: every entry. */
   readonly isWorthReading?: (hint: GroupHint) => boolean;

@@ -34,7 +34,7 @@
 export interface LineState {
   /** The last ticket given out. */
   readonly tail: number;
-  /** The ticket whose turn it is: one more than `tail` when nobody waits. */
+  /** The ticket whose turn it is: one more than `tail` if the line is empty. */
   readonly turn: number;
 }
 

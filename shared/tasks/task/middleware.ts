@@ -11,7 +11,7 @@
 import type { TaskContext } from './context.ts';
 import type { AnyTask, TaskRegistry } from './definition.ts';
 
-/** One attempt, as the middleware sees it. */
+/** One attempt, for the middleware. */
 export interface Attempt {
   readonly task: TaskContext;
   /** The validated input. */

@@ -46,7 +46,7 @@ export interface SharedTaskOptions {
   readonly ordered?: boolean;
   /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `group-walk.ts`. */
   readonly tenant?: string;
-  /** Discards the task if no worker has started it within this time from when it is due, such as `'1h'`. */
+  /** Discards the task if no worker has started it within this time after it is due: `'1h'`. */
   readonly expires?: SpanText;
   /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;

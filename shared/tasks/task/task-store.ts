@@ -48,7 +48,7 @@ export interface NewTask extends TaskKey {
   readonly schedule?: SlotOfTask | undefined;
   /** The batch that makes the task due. The task is its callback, and its `runAt` is `NEVER`. */
   readonly children?: TaskKey | undefined;
-  /** The tasks that one call adds. If one fails, those behind it in its line are not added. For the client only, not stored. */
+  /** The tasks of one call. If one fails, later ones in its line are not added. For the client only, not stored. */
   readonly list?: object | undefined;
   /** What to do if the id is taken. Default: `reject`. For the client only, not stored. */
   readonly dedup?: Dedup | undefined;
@@ -93,14 +93,14 @@ export interface CanceledEffects {
   readonly reasons: readonly EffectReason[];
 }
 
-/** The store's reason for one effect of a canceled commit. Without an effect: for the row that counts children. */
+/** The store's reason for one effect of a canceled commit. Without an effect, the reason is of the row that counts children. */
 export interface EffectReason extends WriteRefusal {
   readonly effect: Effect | undefined;
-  /** Of an action that is refused each time. */
+  /** The reason of an action that is refused each time. */
   readonly message?: string | undefined;
 }
 
-/** Stamp of a claim's ordered writes. `sequence` grows with each of them, from 1, and a write that arrives late is refused. */
+/** Stamp of a claim's ordered writes. `sequence` grows with each write, from 1, and a late write is refused. */
 export type SequencedStamp = Stamp & { readonly sequence: number };
 
 /** `taken`: the task that has the callback's id. */
@@ -146,12 +146,12 @@ type ArriveOutcome =
   | { readonly kind: 'applied' }
   | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown' };
 
-/** What arrives from outside for an operation of a durable task. */
+/** An external event for an operation of a durable task. */
 export interface Arrival {
   readonly openKey: string;
   /** The element of the journal. */
   readonly element: string;
-  /** Result and error, if they are in a row of their own. */
+  /** Result and error, if they are in a separate row. */
   readonly content: string | undefined;
 }
 
@@ -309,9 +309,9 @@ export interface TaskStore {
   ): Promise<'applied' | 'refused'>;
   /** The elements of a journal that are no longer in the task's row, as one text for each of their rows. Strongly consistent. */
   journalParts(task: TaskRecord): Promise<readonly string[]>;
-  /** What has arrived in rows of its own, by operation. Strongly consistent. */
+  /** Arrivals in separate rows, by operation. Strongly consistent. */
   arrivals(key: TaskKey): Promise<ReadonlyMap<string, string>>;
-  /** What stores of further rows are made of, such as the journal's. They are only in the bundles that need them. */
+  /** The parts of stores of further rows, such as the journal's. They are only in the bundles that need them. */
   readonly parts: unknown;
   /** Refused if it arrives after a later write. */
   progress(claim: Claim, progress: Json, write: SequencedStamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
@@ -320,7 +320,7 @@ export interface TaskStore {
 /** An effect in the transaction that ends a task: a user's write, or a new task. */
 export type Effect = UserWrite | { readonly spawn: NewTask };
 
-/** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */
+/** One action of `TransactWriteItems` on the user's tables, in the document form (native values). */
 export type UserWrite =
   | {
       readonly Put: Readonly<Record<string, unknown>> & {
@@ -362,6 +362,6 @@ export interface GroupEntry {
   readonly place: string;
   /** Sorts after all entries of the same tenant, key and limit, or of the same tenant and line. */
   readonly end: string;
-  /** Sorts after all entries of the same tenant; of a key without a tenant: after those of the key. */
+  /** Sorts after all entries of the same tenant; for a key without a tenant: after all entries of the key. */
   readonly tenantEnd: string;
 }

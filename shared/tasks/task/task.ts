@@ -136,7 +136,7 @@ export interface JournalInRow {
   readonly beats: Readonly<Record<string, number>>;
 }
 
-/** Of a child: the durable task whose operation waits for its end. */
+/** For a child: the durable task whose operation waits for its end. */
 export interface Notify extends TaskKey {
   readonly openKey: string;
 }
@@ -151,10 +151,10 @@ interface TaskFacts extends TaskKey {
   readonly createdAt: number;
   /**
    * Name of its work, among all that its id has had: the id, and then `<id>~2`, `<id>~3`. Other work has another one; a retry, a hand-back
-   * or a takeover goes on with the same. Derive the ids of spawned tasks and children from it, and the keys of calls that must not repeat.
+   * or a takeover keeps it. Derive the ids of spawned tasks and children from it, and the keys of calls that must not repeat.
    */
   readonly runId: string;
-  /** Who began its work: see `created-by.ts`. Absent: the id was generated. */
+  /** The origin of its work: see `created-by.ts`. Absent: the id was generated. */
   readonly createdBy: string | undefined;
   /** Number of claims so far, without the attempts that were handed back. */
   readonly attempts: number;
@@ -218,7 +218,7 @@ export interface DoneTask extends TaskFacts {
   readonly session: string;
   readonly finishedAt: number;
   readonly result: Json | undefined;
-  /** What its commit has spawned: how many tasks, and the first ten. */
+  /** The spawned tasks of its commit: how many, and the first ten. */
   readonly spawned?: { readonly count: number; readonly first: readonly TaskKey[] } | undefined;
 }
 

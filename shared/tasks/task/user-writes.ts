@@ -32,7 +32,7 @@ export function ownWrites<Options>(options: Options & OwnWrites): {
   readonly writes: readonly UserWrite[];
   readonly rest: Options;
 } {
-  // What is no object is refused with the other options.
+  // Other values than objects are refused with the other options.
   if (typeof options !== 'object' || (options as unknown) === null) return { writes: [], rest: options };
   const { writes = [], ...rest } = options;
   ensureWrites('the writes of enqueue', writes);
@@ -79,7 +79,7 @@ export function isFinal({ code }: Pick<WriteRefusal, 'code'>): boolean {
   return code === REFUSED || !SOUND.has(code);
 }
 
-/** The error of a transaction that was not applied because of its effects. @param what was to be done */
+/** The error of a transaction that was not applied because of its effects. @param what names the intended change */
 export function refusalOf(what: string, reasons: readonly EffectReason[]): ConfigurationError | CommitRefusedError {
   const faulty = reasons.filter(({ code }) => !SOUND.has(code));
   const taken = reasons.flatMap(describeTaken);

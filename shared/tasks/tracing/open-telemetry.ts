@@ -13,7 +13,7 @@ import { messageOf } from '../../core/errors.ts';
 import { warn } from '../../core/runtime/host.ts';
 import type { Attributes, Span, SpanDraft, SpanEnd, Tracing } from './tracing.ts';
 
-/** The API's major version is 1, the only one so far. */
+/** The API's major version is 1, so far the only one. */
 const API = Symbol.for('opentelemetry.js.api.1');
 /** Key of a context's span. */
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN');

@@ -1,5 +1,5 @@
 /**
- * The spans of a task's life, with the attributes of OpenTelemetry's messaging conventions, and our own attributes for the rest.
+ * The spans of a task's life, with OpenTelemetry's messaging attributes, and our own ones.
  *
  *   send media ─┬─ wait media ── from due to claimed
  *               ├─ process media ── an attempt; killed: written by the worker that takes over

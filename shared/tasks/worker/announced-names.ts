@@ -18,7 +18,7 @@ const BUDGET_MS = 1_000;
 /** At the end of a list that is not complete. No task has an empty name. */
 const CUT = '';
 
-/** What workers have announced, for commands. */
+/** The announced names, for commands. */
 export function announcedIn({
   announcedNames,
 }: Pick<QueueRecord, 'announcedNames'>):

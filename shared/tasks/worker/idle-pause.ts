@@ -13,7 +13,7 @@ export class IdlePause {
     over.addEventListener('abort', () => this.end());
   }
 
-  /** @param ms for the slot that starts the pause; later slots wait for the rest of it */
+  /** @param ms for the slot that starts the pause; later slots wait until the same end */
   async wait(ms: number): Promise<void> {
     if (this.#over.aborted) return;
     this.#current ??= this.#begin(ms);

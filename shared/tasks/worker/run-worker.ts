@@ -46,7 +46,7 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
-  /** The worker's part of its home shards, if it shares them. Default: all of them. */
+  /** The worker's part of its home shards, if other workers share them. Default: the whole. */
   readonly slice?: Slice | undefined;
   /** Ids of tasks to try first, even if they are not in the index yet. */
   readonly named?: readonly string[] | undefined;

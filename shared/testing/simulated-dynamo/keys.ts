@@ -101,7 +101,7 @@ export function requireScalarKeys(
   }
 }
 
-/** The same check at a later stage, as for the targets of an update. */
+/** The same check at a later stage, for targets of updates. */
 export function scalarKeyProblem(
   table: TableDefinition,
   expression: Parsed<unknown>,

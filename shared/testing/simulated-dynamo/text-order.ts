@@ -22,7 +22,7 @@ export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   return left.length - right.length;
 }
 
-/** Surrogates stand for code points above all units, so they rank above all units. */
+/** Surrogates rank above all units, because they encode larger code points. */
 function codePointRank(unit: number): number {
   return 0xd800 <= unit && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

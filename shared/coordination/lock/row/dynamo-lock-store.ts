@@ -39,7 +39,7 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       const found = result.item && decodeLock(result.item);
       if (found === undefined) return { kind: 'refused', earlierAttempt: 'unknown' };
       if (!isEndedBy(found, observed, force, times)) {
-        // Our record would stand there, unless a later tenure was ended by force, too.
+        // The row would have our record, unless a later tenure was also ended by force.
         const isOverwritten = (found.lastForced?.leaseCounter ?? 0) > observed.leaseCounter;
         return { kind: 'refused', earlierAttempt: isOverwritten ? 'unknown' : 'none' };
       }

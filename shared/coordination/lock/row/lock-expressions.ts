@@ -1,4 +1,4 @@
-/** Conditions, effects and values from which the statements of a lock row are built; its attributes are listed in `lock-statements.ts`. */
+/** Conditions, effects and values of the statements of a lock row; `lock-statements.ts` lists its attributes. */
 import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Content, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
@@ -66,7 +66,7 @@ export function takeValues(
   return { ...updateValues(content, stamp), ...known, ':taker': session };
 }
 
-/** What a content adds to an effect: `store` to SET, and `clear` to REMOVE, because a content replaces all of the earlier one. */
+/** The content's part of an effect: `store` to SET, and `clear` to REMOVE, because a content replaces all of the earlier one. */
 export function contentEffect(content: Content | undefined): { readonly store: string; readonly clear: string } {
   if (content === undefined) return { store: '', clear: '' };
   return content.consul === undefined
@@ -95,7 +95,7 @@ export function endValues(observed: HeldLock, { now }: Stamp): Values {
   return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
 }
 
-/** Says until when a key stays closed that is taken away from its holder now. */
+/** Computes how long a key stays closed that is now taken away from its holder. */
 export function closeValues(closing: Closing, { now }: Stamp): Values {
   return { ':notBefore': closedFrom(now, closing) };
 }

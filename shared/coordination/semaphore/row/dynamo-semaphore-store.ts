@@ -38,7 +38,7 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       const found = result.item && decodeSemaphore(result.item);
       if (found === undefined) return { kind: 'refused', earlierAttempt: 'unknown' };
       if (!isEvictedBy(found, permit, eviction, times)) {
-        // Our record would stand there, unless another permit was evicted since.
+        // The row would have our record, unless another permit was evicted since.
         const isOverwritten = found.lastEviction !== undefined && found.lastEviction.token !== permit.token;
         return { kind: 'refused', earlierAttempt: isOverwritten ? 'unknown' : 'none' };
       }

@@ -24,7 +24,7 @@ export const APPEND = '#journal = list_append(if_not_exists(#journal, :none), :e
 
 /**
  * Guard: it waits for this operation, and is in the state that was read; if it was read as ready, not written since, because its place in
- *   the index depends on what was read.
+ *   the index depends on the observed row.
  * Effect: the arrival is in the journal, and no longer waited for. A suspended task is due at once, with a new nonce, so that no claim is
  *   based on an older read. While it runs the nonce stays, so that its holder still recognizes its own writes by it.
  * Outcomes: refused = it has arrived already, has timed out, or the task has been claimed, suspended or ended since: read it again.

@@ -1,4 +1,4 @@
-/** What the other side of a durable task needs of its journal: answers and heartbeats, and what a reader finds in rows of their own. */
+/** The other side of a durable task's journal: answers and heartbeats, and reads of separate rows. */
 import { StoreUnavailableError } from '../../../core/errors.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';

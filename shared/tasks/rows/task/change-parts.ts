@@ -37,7 +37,7 @@ export type Sent =
       readonly earlierAttempt: 'none' | 'unknown';
     };
 
-/** To be told to whoever ends the child, which ends all the same. */
+/** Reported to the caller that ends the child; the child ends anyway. */
 export function noteOf(batch: BatchRecord | undefined): { readonly miscounted?: BatchRecord } {
   return batch !== undefined && isMiscounted(batch) ? { miscounted: batch } : {};
 }

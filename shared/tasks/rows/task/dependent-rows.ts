@@ -82,7 +82,7 @@ export interface Change {
   readonly isFollowed?: boolean;
   /** Creates the row that counts the children of this task. */
   readonly batch?: Action;
-  /** What the user's code does in the same transaction. */
+  /** The effects of the user's code in the same transaction. */
   readonly effects?: readonly Effect[];
   /** How it ends, for a durable task that waits for it. */
   readonly outcome?: { readonly result?: Json | undefined; readonly error?: TaskError | undefined };
@@ -103,7 +103,7 @@ export class DependentRows {
     this.#shared = new SharedWrites(sender);
   }
 
-  /** @param seen the follower because of which the task's row has already refused `change.own` */
+  /** @param seen the follower that has already made the task's row refuse `change.own` */
   settle(change: Change, stamp: Stamp, limits?: WriteLimits, seen?: Followed): Promise<Settled> {
     return this.#unlessFollowed(change, limits, (one) => this.#settle(one, stamp, limits), seen);
   }
@@ -124,7 +124,7 @@ export class DependentRows {
     });
   }
 
-  /** Sends a change with its effects. A `canceled` result has one reason for each of them. */
+  /** Sends a change with its effects. A `canceled` result has one reason for each effect. */
   commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return this.#unlessFollowed(change, limits, async (one) => {
       const sent = await this.#change(one, stamp, limits).catch((error: unknown) => {
@@ -362,7 +362,7 @@ export class DependentRows {
   }
 }
 
-/** The follower because of which the row refused the end of this attempt, if any. */
+/** The follower that made the row refuse the end of this attempt, if any. */
 export function followerIn({ task, promote }: Change, result: Settled | CommitOutcome): Followed | undefined {
   if (promote === undefined || result.kind !== 'refused') return undefined;
   const { current } = result;

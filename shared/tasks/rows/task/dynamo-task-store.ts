@@ -52,7 +52,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
   return Object.assign(attempts, createEnqueueStore(sender, options), createArrivalStore(sender, options), reader);
 }
 
-/** What workers, and contenders of a dead worker, write: the beginning of an attempt, what it leaves, and its end. */
+/** The writes of workers, and of contenders of a dead worker: the beginning of an attempt, its records, and its end. */
 class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof ArrivalStore | keyof TaskReader> {
   readonly table: string;
   readonly parts: TaskStoreParts;

@@ -45,7 +45,7 @@ export function createEnqueueStore(sender: Sender, options: TaskStoreOptions): E
     renew(observed, task, stamp) {
       const { queue, id } = task;
       const kept = keptSeat(observed);
-      // Other tasks may not overtake those that joined the line after it.
+      // Other tasks may not overtake tasks that joined the line after it.
       if (kept !== undefined && kept.key !== task.line)
         throw new MismatchError(
           id,

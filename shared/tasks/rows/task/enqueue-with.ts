@@ -24,7 +24,7 @@ export type Seating = (
 interface EnqueueWith {
   readonly table: string;
   readonly task: TaskKey & Pick<NewTask, 'line'>;
-  /** The write of the new task, and that of its input. */
+  /** The writes of the new task and of its input. */
   readonly plan: (seat?: Seat) => { readonly own: Statement<'put'>; readonly beside: readonly Action[] };
   /** Absent: the caller accepts no task that joins a line. */
   readonly seating?: Seating | undefined;
@@ -65,7 +65,7 @@ export function enqueueWith(
   });
 }
 
-/** Raises the bar. Returns the task that is there already, which may be of an earlier attempt. */
+/** Raises the bar. Returns the existing task, which may come from an earlier attempt. */
 async function barred(sender: Sender, table: string, task: TaskKey, nonce: string): Promise<DynamoItem | undefined> {
   let seen: DynamoItem | undefined;
   try {

@@ -19,7 +19,7 @@ import { limitText, parseLimit } from '../../task/key-limit.ts';
 import type { LinePlace } from '../../task/line.ts';
 import { HASH_DIGITS } from '../../task/group-walk.ts';
 
-/** What a task stands by: a tenant; a key with a limit, or else a place in a line; or both. */
+/** The group of a task: a tenant; a key with a limit, or else a position in a line; or both. */
 export interface Group {
   readonly tenant?: string | undefined;
   readonly limit?: KeyLimit | undefined;
@@ -41,7 +41,7 @@ export function parseGroupPlace(place: string): Group & {
   readonly readyAt: number;
   /** Sorts after all positions of the same tenant, key and limit, or of the same tenant and line. */
   readonly end: string;
-  /** Sorts after all positions of the tenant. A key without a tenant is like a tenant of its own. */
+  /** Sorts after all positions of the tenant. A key without a tenant counts as a separate tenant. */
   readonly tenantEnd: string;
 } {
   const [prefix = '', tenant = '', keyHash = '', key = '', text = '', ...at] = splitKey(place);

@@ -49,7 +49,7 @@ import {
 /**
  * Guard: mine, and later than the last write of this claim; and nothing is in the row that the writer has not seen.
  * Effect: the row has this part of the journal, and waits for the operations that it opens.
- *   `task.spill`: the elements leave the row. The same transaction puts them into rows of their own.
+ *   `task.spill`: the elements leave the row. The same transaction puts them into separate rows.
  * Outcomes: refused = taken over, or something has arrived: read the row that refused.
  */
 export function writeJournal(
@@ -99,7 +99,7 @@ export function putJournalPart(
  * Guard: mine; no request to cancel it, which nobody would see for as long as it waits; and nothing is in the row that the writer has not
  *   seen.
  * Effect: ready at readyAt, or never by time; the attempt refunded. It leaves no past attempt: the journal has it.
- * Outcomes: refused = taken over, cancelled, or something has arrived: go on with it.
+ * Outcomes: refused = taken over, cancelled, or something has arrived: continue with it.
  */
 export function suspendTask(
   table: string,

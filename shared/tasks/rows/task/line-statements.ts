@@ -6,7 +6,7 @@
  * | pk, sk | S | `line#<queue>#<key>`, `line` | join |
  * | v | N | schema version | join |
  * | tail | N | the last ticket given out; starts at the clock, only grows, and never restarts | join |
- * | turn | N | the ticket of the task whose turn it is; one more than `tail` when nobody waits; only grows | join, pass |
+ * | turn | N | the ticket of the task whose turn it is; one more than `tail` if the line is empty; only grows | join, pass |
  * | ttl | N, epoch s | long after the last task left | pass; removed by join |
  *
  * Only transactions that add a task to the line, or end the task whose turn it is, write this row.

@@ -55,7 +55,7 @@ export class Lines {
 
   planOn(line: LineState | undefined, { queue, key, leaver, joiners }: LineMove, stamp: Stamp): LineChange {
     const tail = tailOf(line, stamp.now);
-    // Otherwise the turn has not come, or is over because the line was deleted or passed by hand.
+    // Otherwise the turn has not come, or has passed because the line was deleted or passed by hand.
     const pass = leaver !== undefined && line?.turn === leaver ? leaver : undefined;
     const turn = pass === undefined ? (line?.turn ?? tail + 1) : pass + 1;
     const tickets = Array.from({ length: joiners }, (_, at) => tail + 1 + at);

@@ -96,7 +96,7 @@ export function cancelAbandonedTask(
 /**
  * Guard: running under the observed session and counter, and that session is live.
  * Effect: the request is in the task's row, where the next claimer finds it, and in its session's row, which the next heartbeat reads.
- *   Otherwise every heartbeat would have to read the rows of all running tasks, for a rare event.
+ *   Otherwise every heartbeat would have to read the rows of all running tasks, to notice a rare event.
  *   The nonce stays, so that the holder still recognizes its own writes by it: a repeated request changes nothing.
  * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: read it again.
  */
@@ -201,7 +201,7 @@ function lastAttempt(observed: EndedTask): Readonly<Record<string, unknown>> | u
 
 /**
  * Guard: it waits, and was not written since it was observed.
- * Effect: other work under the same id. Nothing that the former work saved remains. Its position in a line stays.
+ * Effect: other work under the same id. The data of the former work is removed. Its position in a line stays.
  *   If an attempt has begun the former work, it may have named other tasks by its run: the new one has another.
  * Outcomes: refused = claimed, ended, or replaced since.
  */

@@ -12,7 +12,7 @@
  * The due tasks of a key stand together, so that a worker walks past them while their key is full. Its later tasks stand by time,
  * because a worker would otherwise have to walk past them until they are due. A worker that meets one of these due while its key is full
  * moves it to the others: `task.join`. A claim moves nothing, and neither does a task that is handed back.
- * The tasks of a line always stand together, because one that is not due blocks the others.
+ * The tasks of a line are always adjacent, because one that is not due blocks the others.
  */
 import { NEVER } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
@@ -24,7 +24,7 @@ import { readyPartitionKey, shardOf, groupPartitionKey } from '../../../dynamo/e
 import { groupPlace, parseGroupPlace } from './index-places.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 
-/** What decides where a task stands, besides its time. */
+/** The values that decide a task's index entry, other than time. */
 export interface Standing extends TaskKey {
   readonly priority: Priority;
   readonly tenant?: string | undefined;

@@ -11,7 +11,7 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { actionOf } from '../../../dynamo/engine/transaction.ts';
 
 interface SharedWrite<Alone> {
-  /** Of the group: the shared row, and the session. */
+  /** Identify the group: the shared row, and the session. */
   readonly names: readonly string[];
   readonly own: Statement<'update'>;
   readonly stamp: Stamp;

@@ -20,9 +20,9 @@ import { decodeTask } from './task-codec.ts';
 interface Ending {
   /** The task's state afterwards. */
   readonly to: 'ready' | ChildEnding;
-  /** Who has the task: the writer, a holder whose session has ended, or nobody yet. */
+  /** The task's holder: the writer, a holder whose session has ended, or nobody yet. */
   readonly of: 'holder' | 'deadHolder' | 'nobody';
-  /** How the attempt is remembered if its task continues with a follower. */
+  /** The record of the attempt if its task continues with a follower. */
   readonly how?: PastAttempt['how'];
 }
 
@@ -44,7 +44,7 @@ type Verb = keyof typeof ENDINGS;
 
 interface EndOptions extends Pick<Change, 'early'> {
   readonly limits?: WriteLimits | undefined;
-  /** Of a done task, for a durable task that waits for it. */
+  /** The result of a done task, for a durable task that waits for it. */
   readonly result?: Json | undefined;
   /** The same of a dead one. Also kept in the past of a task that continues with a follower. */
   readonly error?: TaskError | undefined;

@@ -1,6 +1,6 @@
 /**
- * Dependent rows that refuse a change for another reason than its condition: DynamoDB cannot count with what stands there.
- * Sending the same again is refused again, so the row is read once with its codec, which says what is wrong with it.
+ * Dependent rows that refuse a change for another reason than its condition: DynamoDB cannot count with their values.
+ * A repetition is refused again, so the row is read once with its codec, which names the fault.
  */
 import { CorruptItemError } from '../../../core/errors.ts';
 import type { CancellationReason, DynamoItem } from '../../../dynamo/engine/driver.ts';
