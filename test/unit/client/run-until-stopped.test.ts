@@ -101,25 +101,6 @@ test('waits out an outage before its first session and one in its middle, and go
   expect(logged).toContain('error session lost');
 });
 
-test('opens another session when an operator ends the first', async () => {
-  const { world, user, logged, run, pass, stop, sessions, isDone } = open();
-  const running = run();
-  await user.tasks.enqueue(quick, null, { id: 'a' });
-  await isDone('a');
-  const [first] = await sessions();
-  await user.sessions.destroy(first?.id ?? '');
-  await pass(TTL_MS);
-  await user.tasks.enqueue(quick, null, { id: 'b' });
-  await isDone('b');
-  const live = await sessions();
-  stop();
-
-  expect(await passTime(world, running)).toEqual({ ...NONE, done: 2 });
-  expect(live).toMatchObject([{ name: 'worker/q', status: 'live' }]);
-  expect(live[0]?.id).not.toBe(first?.id);
-  expect(logged).toEqual(['error session lost']);
-});
-
 test('opens another session after one that was lost before it began, and no other error is waited out', async () => {
   const { world, user, worker, stop, isDone, run } = open();
   const session = worker.leasehold.session.bind(worker.leasehold);

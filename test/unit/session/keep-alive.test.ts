@@ -1,7 +1,7 @@
 /** `SessionHolder`: hooks, revocations, the orderly end, and sessions without a TTL. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LeaseLostError } from '../../../shared/core/errors.ts';
-import { passTime, simulatedWorld } from '../../support/coordination.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
 
 const BY_OPERATOR = { by: 'operator', reason: 'stuck' };
 
@@ -119,51 +119,5 @@ describe('SessionHolder.end', () => {
 
     expect(await stopped.promise).toMatchObject({ reason: 'released' });
     await running;
-  });
-});
-
-describe('SessionHolder without a TTL', () => {
-  const open = async (settings = {}) => {
-    const world = simulatedWorld();
-    const process = world.start();
-    const { leasehold } = process;
-    const session = await leasehold.session({ ttl: null, ...settings });
-    return { world, process, leasehold, session, lock: await session.lock('k') };
-  };
-
-  test('reads its row at every heartbeat, for one read unit', async () => {
-    const { world, session, process } = await open({ heartbeat: '20s' });
-
-    expect(await process.cost(() => world.clock.advance(60_000))).toMatchObject({
-      requests: 3,
-      readUnits: 3,
-      writeUnits: 0,
-    });
-    await session.end();
-    expect(await process.cost(() => world.clock.advance(60_000))).toMatchObject({ requests: 0 });
-  });
-
-  test('detects that it was destroyed', async () => {
-    const onLost = vi.fn();
-    const { world, leasehold, session, lock } = await open({ events: { onLost } });
-
-    await leasehold.sessions.destroy(session.id);
-    await world.clock.advance(10_000);
-
-    expect(onLost).toHaveBeenCalledOnce();
-    expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
-    expect(lock.signal.aborted).toBe(true);
-  });
-
-  test('stays trusted while its row cannot be read', async () => {
-    const failed = Promise.withResolvers<unknown>();
-    const { world, session, process } = await open({ events: { onRenewalFailed: failed.resolve } });
-
-    process.driver.isDown = true;
-
-    expect(await passTime(world, failed.promise)).toMatchObject({ name: 'StoreUnavailableError' });
-    expect(session.signal.aborted).toBe(false);
-    process.driver.isDown = false;
-    await session.end();
   });
 });

@@ -153,38 +153,6 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
         expect(new Set(kinds)).toEqual(new Set(['unanswered']));
       });
 
-      test('waits for an answer that comes byte by byte', async () => {
-        server.behave((socket) => {
-          const next = (at: number): void => {
-            if (at < WHOLE.length)
-              socket.write(WHOLE.subarray(at, at + 1), () => {
-                setImmediate(() => next(at + 1));
-              });
-          };
-          next(0);
-        });
-
-        expect(await outcome(driver)).toEqual({ Attributes: { pk: 'a' } });
-      });
-
-      test('takes an answer without a length that is whole when the connection ends', async () => {
-        server.behave((socket) => {
-          socket.end(
-            'HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 10:00:00 GMT\r\nDate: twice\r\n\r\n{"Attributes":{"pk":{"S":"a"}}}',
-          );
-        });
-
-        expect(await outcome(driver)).toEqual({ Attributes: { pk: 'a' } });
-      });
-
-      test('does not reuse a connection that sent bytes after an answer', async () => {
-        server.behave((socket) => void socket.write(Buffer.concat([WHOLE, Buffer.from('surplus')])), answer());
-
-        // The system decides which is read first; a complete response may count.
-        expect([{ Attributes: { pk: 'a' } }, 'unanswered']).toContainEqual(await outcome(driver));
-        expect(await outcome(driver)).toEqual({});
-      });
-
       test('returns nothing after its timeout, and leaks nothing', async () => {
         let late: (() => void) | undefined;
         const signal = abortedByServer(server, (socket) => {
@@ -326,29 +294,6 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
 
       expect(UNSENT).toContain(kind);
     });
-  });
-});
-
-describe('a request too large to be written at once', () => {
-  test('is unsent when the system refuses to take the rest of it', async () => {
-    await using server = await startFaultServer();
-    server.onConnection((socket) => {
-      socket.pause();
-      setImmediate(() => {
-        socket.resetAndDestroy();
-      });
-    });
-    using driver = openWireDriver({ endpoint: server.endpoint });
-    const Item = { pk: 'a', text: 'x'.repeat(30_000_000) };
-
-    const fault = await driver
-      .attempt('put', { ...PUT, Item }, AbortSignal.timeout(PATIENCE_MS))
-      .catch((error: unknown) => error as DynamoFault);
-
-    // Which of the two is seen first is the system's choice: the write that it refused, or the reset that it read.
-    const isWrite = (fault as DynamoFault & { cause: { syscall?: string } }).cause.syscall === 'write';
-    expect(fault).toMatchObject({ kind: isWrite ? 'unsent' : 'unanswered' });
-    expect(server.received).toEqual([]);
   });
 });
 

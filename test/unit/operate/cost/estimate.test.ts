@@ -35,15 +35,6 @@ describe('verbTable', () => {
     expect([tableUnits(690, 50), tableUnits(700, 50), tableUnits(1_200, 0)]).toEqual([2, 1, 1]);
     expect([tableUnits(200, 690), tableUnits(200, 700)]).toEqual([2, 1]);
   });
-
-  test('doubles the table in a commit, and not the index', () => {
-    expect(verbTable({ ...SMALL, commitItems: 2 }).commit).toEqual({
-      table: 2 + 4,
-      readyIndex: 1,
-      directoryIndex: 0,
-      total: 7,
-    });
-  });
 });
 
 describe('estimateCost', () => {
@@ -101,20 +92,6 @@ describe('estimateCost', () => {
     expect(workersAtPeak).toBe(42);
   });
 
-  test('halves compute when workers do twice as much side by side', () => {
-    const one = dollarsOf({ concurrency: 5, tasksPerDay: 1e8 }, /^compute of workers/);
-    const two = dollarsOf({ concurrency: 10, tasksPerDay: 1e8 }, /^compute of workers/);
-
-    expect(one / two).toBeCloseTo(2, 1);
-  });
-
-  test('grows in proportion to the tasks, once there are many', () => {
-    const { dollarsPerMillionTasks: small } = estimate({ tasksPerDay: 3e7 });
-    const { dollarsPerMillionTasks: large } = estimate({ tasksPerDay: 3e8 });
-
-    expect(large / small).toBeCloseTo(1, 2);
-  });
-
   test('names the limit that is met first, and at how many tasks', () => {
     const few = estimate({ maxWorkers: 1, secondsPerTask: 10 }).limits[0];
     const hot = estimate({ shards: 1, maxWorkers: 10_000, secondsPerTask: 0.001, tasksPerDay: 1e8 }).limits;
@@ -122,10 +99,6 @@ describe('estimateCost', () => {
     expect(few).toMatchObject({ what: 'maxWorkers = 1' });
     expect(few?.used).toBeGreaterThan(1);
     expect(hot.find(({ what }) => what.startsWith('1 shards'))?.atTasksPerDay).toBeCloseTo(500 * 86_400);
-  });
-
-  test('counts retries as claims, and as moves in the index', () => {
-    expect(estimate({ attemptsPerTask: 2, refusedPerTask: 0 }).writeUnitsPerTask).toBe(5 + 1 + 3);
   });
 
   test.each([

@@ -7,7 +7,6 @@ import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { runAttempt } from '../../../../shared/tasks/run/run-attempt.ts';
-import type { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
 import type { AnyTask } from '../../../../shared/tasks/task/definition.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
@@ -24,7 +23,7 @@ const LIFE_MS = 60_000;
 const READERS = /^(get|page)/;
 
 /** A fault of a store operation. @param send sends the operation nevertheless */
-export type Fault = (verb: string, send: () => Promise<unknown>) => Promise<unknown>;
+type Fault = (verb: string, send: () => Promise<unknown>) => Promise<unknown>;
 
 /** Records each write: its verb, its arguments without claim and stamp, and its limits. */
 function recording<Store extends object>(store: Store, { lines, fault }: { lines: string[]; fault: Fault }): Store {
@@ -57,10 +56,7 @@ function told(given: unknown): string[] {
 }
 
 /** Returns the lines of its story. */
-export async function attempt(
-  scene: Scene,
-  { fault = awayAt(scene.fails), spans }: { readonly fault?: Fault; readonly spans?: TaskSpans } = {},
-): Promise<readonly string[]> {
+export async function attempt(scene: Scene): Promise<readonly string[]> {
   let driver: DynamoDriver | undefined;
   const q = openMemoryQueue((one) => (driver = one));
   if (driver === undefined) throw new Error('the queue has no driver');
@@ -100,9 +96,9 @@ export async function attempt(
     definition,
     { takenOver: false },
     {
-      tasks: recording(q.tasks, { lines, fault }),
+      tasks: recording(q.tasks, { lines, fault: awayAt(scene.fails) }),
       session,
-      spans,
+      spans: undefined,
       runtime: q.runtime,
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
       handBack: handBack.signal,

@@ -44,8 +44,8 @@ export interface Scene {
 
 export type Run = Scene['run'];
 
-export const fails: Run = () => Promise.reject(Object.assign(new Error('boom'), { stack: 'the stack' }));
-export const nothing: Run = () => undefined;
+const fails: Run = () => Promise.reject(Object.assign(new Error('boom'), { stack: 'the stack' }));
+const nothing: Run = () => undefined;
 
 /** Sleeps until it must stop, and then ends as `then` says. */
 const untilStopped =
@@ -57,11 +57,11 @@ const untilStopped =
     tools.say(`told to stop: ${(task.signal.reason as Error).name}, ${task.remainingMs()} ms remain`);
     return then(input, task, tools);
   };
-export const stops = untilStopped((_, task) => Promise.reject(task.signal.reason as Error));
-export const ignores: Run = () => Promise.withResolvers<undefined>().promise;
+const stops = untilStopped((_, task) => Promise.reject(task.signal.reason as Error));
+const ignores: Run = () => Promise.withResolvers<undefined>().promise;
 
 /** After a second, something happens while the code runs. */
-export const during =
+const during =
   (act: (tools: Tools, task: TaskContext) => unknown, then: Run): Run =>
   (input, task, tools) => {
     void tools.q.clock.sleep(1_000).then(() => act(tools, task));
@@ -72,23 +72,23 @@ const told: Run = async (_, task, tools) => {
   tools.say(`progress: ${String(answer)}`);
 };
 
-export const handBack =
+const handBack =
   (isDeadline: boolean) =>
   ({ handBack: hand }: Tools) =>
     hand(new HandedBackError('enough', { isDeadline }));
-export const cancel = async ({ q, session }: Tools, { id }: Pick<TaskContext, 'id'>) => {
+const cancel = async ({ q, session }: Tools, { id }: Pick<TaskContext, 'id'>) => {
   const task = (await q.tasks.get({ queue: QUEUE, id })) as RunningTask;
   if (task.session !== session.id) throw new Error('it has another holder');
   await q.operations.requestCancel(task, { at: q.clock.now(), reason: 'not wanted' }, stampOf(q.runtime));
 };
-export const takeOver = async ({ q }: Tools, { id }: Pick<TaskContext, 'id'>) => {
+const takeOver = async ({ q }: Tools, { id }: Pick<TaskContext, 'id'>) => {
   const task = (await q.tasks.get({ queue: QUEUE, id })) as RunningTask;
   await q.tasks.takeOver(task, 'other', stampOf(q.runtime));
 };
-export const loseSession = ({ session }: Tools) => session.end();
+const loseSession = ({ session }: Tools) => session.end();
 const follow = (tools: Tools) =>
   tools.q.client.enqueue('work', 'next', { id: 't', onDuplicate: 'debounce', delay: '1m' });
-export const write = (key: string, condition = {}) => ({
+const write = (key: string, condition = {}) => ({
   Put: { TableName: 'leasehold', Item: { pk: key, sk: 'user' }, ...condition },
 });
 const REFUSED = { ConditionExpression: 'attribute_exists(#pk)', ExpressionAttributeNames: { '#pk': 'pk' } };
@@ -99,7 +99,7 @@ const caught =
     return 'went on';
   };
 /** No request is answered from now on. */
-export const goDown = ({ driver }: Tools) => {
+const goDown = ({ driver }: Tools) => {
   driver.attempt = () => Promise.reject(new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' }));
 };
 const LARGE = 'x'.repeat(INPUT_LIMIT_BYTES);

@@ -1,13 +1,12 @@
 /** `task.each`: many small items in one task, whose record is the task's progress. */
-import { hash } from 'node:crypto';
+
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { ITEMS_LIMIT } from '../../../../shared/tasks/run/each.ts';
-import type { EachOptions, TaskContext } from '../../../../shared/tasks/task/context.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { DoNotRetry, HandedBackError, RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
-import { openMemoryQueue } from '../../../support/memory-queue.ts';
 import type { Items } from './each-items.ts';
 import { RETRY, numbers, openItems } from './each-items.ts';
 
@@ -52,39 +51,6 @@ describe('runs', () => {
     await q.work({ task });
 
     expect(await found()).toMatchObject({ state: 'done', result: [] });
-  });
-});
-
-describe('costs', () => {
-  /** 60 bytes as JSON each, half of them incompressible. */
-  const keys = Array.from({ length: 16 }, (_, n) => ({
-    bucket: 'eu',
-    key: `${hash('sha256', String(n)).slice(0, 32)}.jpg`,
-  }));
-  const spend = async (ms: number, options: EachOptions) => {
-    const q = openMemoryQueue();
-    const task = defineTask({
-      name: 'task',
-      run: (items: typeof keys, context) =>
-        context.each(items, () => q.clock.sleep(ms), { ...options, results: false }),
-    });
-    await q.client.enqueue(task, keys);
-    await q.work({ task });
-    return q.taskUnits();
-  };
-
-  test('five units for sixteen items that are fast', async () => {
-    expect(await spend(10, {})).toEqual({ 'task.enqueue': 2, 'task.claim': 1, 'task.complete': 2 });
-  });
-
-  test.each([
-    [100, { flushInterval: 500 }, 3],
-    [300, {}, 7],
-    [1_000, { flushInterval: '500ms' }, 15],
-    [1_000, { concurrency: 4 }, 3],
-    [1, { flushInterval: 0 }, 16],
-  ] as const)('a unit for each flush: items of %s ms with %o: %s', async (ms, options, flushes) => {
-    expect(await spend(ms, options)).toMatchObject({ 'task.progress': flushes });
   });
 });
 

@@ -83,17 +83,6 @@ test('survives an outage of an hour, and dies after about a day', async () => {
   expect(lastedMs).toBeLessThan(28 * HOUR_MS);
 });
 
-test('marks the head of a line dead after five attempts, because others wait behind it', async () => {
-  const fails = defineTask({ name: 'fails', run: () => Promise.reject(new Error('always')) });
-  const kit = createTestKit({ tasks: { fails } });
-  await kit.tasks.enqueue(fails, null, { id: 'head', key: 'k', ordered: true });
-
-  const lastedMs = await untilEnded(kit, 'head');
-
-  expect(await kit.tasks.get('head')).toMatchObject({ state: 'dead', attempts: 5 });
-  expect(lastedMs).toBeLessThan(60_000);
-});
-
 test('marks a task dead after it has crashed five workers, even with attempts left', async () => {
   const kills = defineTask({ name: 'kills', run: () => undefined });
   const kit = createTestKit({ tasks: { kills } });
@@ -155,23 +144,6 @@ test('counts failures of tasks that have failed for ten minutes, and reports the
 
   expect(failing).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
   expect(await kit.tasks.get('t')).toMatchObject({ failingSince: kit.clock.now() - 13 * 60_000 });
-});
-
-test("overrides the definition's attempts at enqueue, for that task only", async () => {
-  const fails = defineTask({
-    name: 'fails',
-    retry: { maxAttempts: 3 },
-    run: () => Promise.reject(new Error('always')),
-  });
-  const kit = createTestKit({ tasks: { fails } });
-  await kit.tasks.enqueue(fails, null, { id: 'once', maxAttempts: 1 });
-  await kit.tasks.enqueue(fails, null, { id: 'often', maxAttempts: 6 });
-  await kit.tasks.enqueue(fails, null, { id: 'usual' });
-  for (const id of ['once', 'often', 'usual']) await untilEnded(kit, id);
-
-  expect(await kit.tasks.get('once')).toMatchObject({ state: 'dead', attempts: 1, policy: { maxAttempts: 1 } });
-  expect(await kit.tasks.get('often')).toMatchObject({ state: 'dead', attempts: 6 });
-  expect(await kit.tasks.get('usual')).toMatchObject({ state: 'dead', attempts: 3, policy: undefined });
 });
 
 test("limits deaths by the task's attempts, and keeps the definition's limit of deaths", async () => {

@@ -1,11 +1,9 @@
 /** Tasks that take longer than their workers live. */
 import { expect, test } from 'vitest';
-import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { TestKit } from '../../../../shared/testing/kit.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
-import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
 const LIFE_MS = 60_000;
 
@@ -45,16 +43,6 @@ test('are dead after five lives without progress, with the reason, and counted f
   expect(task?.lastError?.message).toContain('5 times in a row without new progress');
 });
 
-test('restart their count when an operator retries them', async () => {
-  const kit = endless();
-  await kit.tasks.enqueue('forever', null, { id: 't' });
-  await live(kit, 5);
-  await kit.operator.retry('t');
-
-  expect(await live(kit, 4)).toEqual([0, 1, 1, 1]);
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', handBacks: 4 });
-});
-
 test('continue as long as each attempt saves new progress', async () => {
   let step = 0;
   const kit = endless((task) => task.saveProgress(++step));
@@ -62,40 +50,6 @@ test('continue as long as each attempt saves new progress', async () => {
 
   expect(await live(kit, 12)).toEqual(Array.from({ length: 12 }, () => 0));
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', progress: 12, handBacks: 0 });
-});
-
-test('do not benefit from repeated progress, and restart their count at new progress', async () => {
-  let step = 1;
-  const kit = endless((task) => task.saveProgress(step));
-  await kit.tasks.enqueue('forever', null, { id: 't' });
-  await live(kit, 4);
-  step = 2;
-  await live(kit, 1);
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', handBacks: 0 });
-  await live(kit, 5);
-
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead' });
-});
-
-test('do not count hand-backs of stopped workers', async () => {
-  const q = openMemoryQueue();
-  const forever = defineTask({
-    name: 'forever',
-    run: async (_: null, task) => {
-      await q.clock.sleep(LIFE_MS, task.signal);
-      task.signal.throwIfAborted();
-    },
-  });
-  await q.client.enqueue(forever, null, { id: 't' });
-  for (let stop = 0; stop < 8; stop++) {
-    const handBack = new AbortController();
-    void q.clock.sleep(1_000).then(() => {
-      handBack.abort(new HandedBackError('interrupted'));
-    });
-    await q.work({ forever }, { handBack: handBack.signal });
-  }
-
-  expect(await q.client.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
 });
 
 test('do not count lives in which other tasks ran first', async () => {

@@ -1,6 +1,5 @@
 /** A task's sequencer: the properties of a claim that others may learn from it. */
 import { beforeEach, expect, test } from 'vitest';
-import { createLeasehold } from '../../../../shared/client/leasehold.ts';
 import { formatSequencer, parseSequencer } from '../../../../shared/core/lease/sequencer.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { TestKit } from '../../../../shared/testing/kit.ts';
@@ -60,16 +59,6 @@ test("is valid until the dead worker's session expires, and superseded after the
   expect(await verifyFirst()).toMatchObject({ kind: 'superseded' });
 });
 
-test('says which task it is of, whatever its name and its queue', async () => {
-  const [queue, id] = ['a/b:c%', 'd/e:%2F/0'];
-  kit = createTestKit({ tasks: { work }, queue });
-  await kit.tasks.enqueue(work, {}, { id });
-
-  await kit.drain();
-
-  expect(shown).toMatchObject([{ found: { kind: 'valid' } }]);
-});
-
 test('is invalid with another session, even a live one', async () => {
   const forging = defineTask({
     name: 'forging',
@@ -95,18 +84,6 @@ test('is refused for a semaphore, with a hint where to look', async () => {
   const sequencer = formatSequencer({ table, kind: 'semaphore', key: 'vendor', leaseCounter: 1, session: 's' });
 
   await expect(kit.leasehold.verify(sequencer)).rejects.toThrow('of semaphore vendor, which has many holders');
-});
-
-test('is refused by another table, and when it was changed', async () => {
-  await kit.tasks.enqueue(work, {}, { id: 'a' });
-  await kit.drain();
-  const [{ sequencer } = { sequencer: '' }] = shown;
-  using elsewhere = createLeasehold({ table: 'elsewhere', endpoint: 'http://127.0.0.1:9' });
-
-  await expect(elsewhere.verify(sequencer)).rejects.toThrow('verify it there');
-  await expect(kit.leasehold.verify(sequencer.replace(':task:', ':lock:'))).rejects.toThrow(
-    'the sequencer was changed',
-  );
 });
 
 function dyingKit() {

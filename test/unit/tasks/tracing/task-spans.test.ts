@@ -1,7 +1,6 @@
 /** The spans of a task's life, as OpenTelemetry's own SDK exports them. */
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -234,26 +233,6 @@ describe('with a provider that is registered', () => {
       ['create default', ['wait default', 'process default']],
     ]);
   });
-});
-
-test('records an unsampled context in the row, and exports nothing', async () => {
-  using recorded = recordSpans({ sampler: new AlwaysOffSampler() });
-  const kit = createTestKit({ tasks: { child } });
-  await kit.tasks.enqueue(child, {}, { id: 'c' });
-  await kit.drain();
-
-  expect((await kit.tasks.get('c'))?.traceparent).toMatch(/-00$/);
-  expect(recorded.take()).toEqual([]);
-});
-
-test('attaches children to their parent without a context manager', async () => {
-  using recorded = recordSpans({ hasContexts: false });
-  const kit = createTestKit({ tasks: { child, parent } });
-  await kit.tasks.enqueue(parent, {}, { id: 'p' });
-  await kit.drain();
-
-  const ours = recorded.take().filter(({ name }) => name !== 'their own');
-  expect(traces(ours).size).toBe(1);
 });
 
 test('creates and stores nothing without a provider', async () => {
