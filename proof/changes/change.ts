@@ -1,7 +1,7 @@
-/** Changes of shipped source, made while it is loaded. The shipped code has no switch for any of them. */
+/** Changes of shipped source, made while it is loaded. The shipped code has no switches for them. */
 import type { Profile, ProfileName } from '../simulation/profile.ts';
 
-/** A piece of source that occurs once, and what stands in its place. */
+/** A piece of source that occurs once, and its replacement. */
 export interface Swap {
   readonly file: string;
   readonly from: string;
@@ -28,7 +28,7 @@ export interface Mutant extends Bug {
 
 /**
  * A blind bug: written by a reader of the product who had not read its tests. It shows what a stranger's bug meets: `what` is what a user
- * would see. Each names the test that finds it, in the first tier but for one.
+ * would see. Each names the test that finds it, in the first tier with one exception.
  */
 export interface BlindBug extends Bug {
   readonly test: string;

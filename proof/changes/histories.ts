@@ -7,7 +7,7 @@ import { makeTurnable } from '../simulation/knobs/turn.ts';
 import { changeOfEnvironment, loadChanged } from './load.ts';
 
 export interface Hunt {
-  /** Histories until a rule was violated; null: none was. */
+  /** Histories until a rule was violated; null: all rules held. */
   readonly seeds: number | null;
   readonly killer: string | null;
   /** Other rules that were violated on the way. */

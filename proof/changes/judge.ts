@@ -1,4 +1,4 @@
-/** Judges a change: by tests, and by histories, each in a process of its own, so that nothing of one change is left for the next. */
+/** Judges a change: by tests, and by histories, each in a separate process, so that one change cannot affect the next. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ const LONGEST_MS = 300_000;
 interface TestRun {
   /** Folders, and files or patterns of files that end in `.ts`. */
   readonly tests: readonly string[];
-  /** Only those with this title. */
+  /** Only tests with this title. */
   readonly title?: string;
   /** Endpoint of an embedded engine, if the tests need one. */
   readonly engine?: string | undefined;

@@ -1,8 +1,8 @@
 /**
  * `npm run changes -- seeded | blind | drawn`
  *
- * Puts one change after the other into the shipped code, each in processes of its own, and prints who noticed it. Exit code 1: a seeded bug
- * survived its histories, or a blind one its test. What nobody chose may survive: it is listed.
+ * Puts one change after the other into the shipped code, each in separate processes, and prints who noticed it. Exit code 1: a seeded bug
+ * survived its histories, or a blind one its test. Drawn changes may survive: they are listed.
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -106,7 +106,7 @@ async function drawn(
     return killers;
   };
   try {
-    // What fails without a change would notice every one.
+    // A test that fails without a change would notice every change.
     const rooms = [
       ...new Map(changes.map(({ file }) => [`${testsOf(file).join()} ${conformanceOf(file).join()}`, file])).values(),
     ];

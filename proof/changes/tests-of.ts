@@ -1,4 +1,4 @@
-/** Finds the unit tests of a file: its own folder's, and those that use it most. */
+/** Finds the unit tests of a file: its own folder's, and the tests that use it most. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 

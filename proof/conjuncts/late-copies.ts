@@ -5,7 +5,7 @@ import type { Scene } from '../../test/scenes/scene.ts';
 import { passTime, simulatedWorld } from '../../test/support/coordination.ts';
 import { conjunctsOf, decisiveConjunct } from './conjunct.ts';
 
-/** What a late copy may do again, and why. */
+/** The repeatable effects of a late copy, with the reason. */
 const MAY_DO_AGAIN: Readonly<Record<string, string>> = {
   'task.requestCancel': 'a wish: whoever runs the task hears of the one or of the other',
   'ratelimit.take':
@@ -40,7 +40,7 @@ async function sendLate(scene: Scene, late: LateCopies, rival?: Scene['rivals'][
 }
 
 interface LateCopies {
-  /** What a copy changed. */
+  /** The changes of a copy. */
   readonly changes: string[];
   /** The conjuncts that refused a copy alone. */
   readonly decided: Set<string>;

@@ -35,7 +35,7 @@ export interface HistoryOptions {
   readonly stopAt?: readonly string[];
 }
 
-/** Bounds of cost are those of the shipped constants. */
+/** Bounds of cost apply to the shipped constants. */
 const COSTS = ['LOAD', 'CREEP', 'CROWD', 'L16'];
 
 export function unjudgedIn({ knobs, lone }: Profile): readonly string[] {

@@ -126,13 +126,13 @@ export interface Ran extends At, RightName {
   readonly kind: 'began' | 'ended';
 }
 
-/** The code of a durable task's step begins, or its runtime has heard that the end of an attempt of it is recorded. */
+/** The code of a durable task's step begins, or its runtime has learned that the end of an attempt of it is recorded. */
 export interface Stepped extends At, RightName {
   readonly kind: 'stepped' | 'recorded';
   readonly op: string;
 }
 
-/** Task code has heard that nothing of a commit was applied. */
+/** Task code has learned that no part of a commit was applied. */
 export interface Denied extends At, RightName {
   readonly kind: 'denied';
 }
@@ -141,9 +141,9 @@ export interface Denied extends At, RightName {
 export interface Acknowledged extends At {
   readonly kind: 'acknowledged';
   readonly what:
-    /** Of two callers of one id: what one of them was told, and that one asks for a cancellation. */
+    /** Two callers of one id: the response of one of them, and that one requests a cancellation. */
     | ('told' | 'asked')
-    /** The answer of a callback, and what its sender was told. */
+    /** The answer of a callback, and its sender's response. */
     | 'answered'
     | ('enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched')
     /** The name of an object in the user's own bucket. */

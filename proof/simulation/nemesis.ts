@@ -32,7 +32,7 @@ interface Focus {
   readonly until: number;
 }
 
-/** One process whose writes to the rows of a kind are throttled, while those of others, and its writes elsewhere, are not. */
+/** One process whose writes to the rows of a kind are throttled; other processes, and its other writes, are not. */
 interface Throttled {
   readonly process: string;
   readonly kind: string;

@@ -14,7 +14,7 @@ import type { Returned } from './history.ts';
 import type { Call, Recorder } from './recorder.ts';
 import { sessionRow } from './recorder.ts';
 
-/** Some writes say nothing about an earlier attempt of theirs. */
+/** Some writes do not report their earlier attempts. */
 interface Answer {
   readonly kind: 'applied' | 'canceled' | 'refused';
   readonly earlierAttempt?: 'none' | 'unknown';

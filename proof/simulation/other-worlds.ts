@@ -35,7 +35,7 @@ export function drawKnobsWorld(prng: Prng, swarm: Profile): Profile {
 const NEVER_MS = 86_400_000;
 
 /**
- * One long-lived worker, or one and a process of users, so that nobody else heals what the first line of defence misses.
+ * One long-lived worker, or one and a process of users, so mistakes of the first line of defence stay visible.
  * Each second line is switched off by chance: dispatcher, planning hints, and the worker's schedule check.
  */
 export function drawLoneWorld(prng: Prng, drawn: Profile): Profile {

@@ -46,7 +46,7 @@ export interface Profile {
   readonly hogTasks: number;
   /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
-  /** The stock at first, of which each commit takes one. Three more arrive with every tick; with 0, only those that refused code orders. */
+  /** The initial stock; each commit takes one. Three more arrive with every tick; with 0, only the ones that refused code orders. */
   readonly stock: number;
   /** Shards of clients in addition to the workers' shards. */
   readonly strayShards: number;
@@ -61,7 +61,7 @@ export interface Profile {
   readonly floodOf: FloodOf;
   /** Tasks that enqueue their successor when they end, for the first minute. */
   readonly relays: number;
-  /** Whether keys are full beside endless other work, while workers crash also when all else is well: see `workloads/full-keys.ts`. */
+  /** Whether keys are full during endless other work, while workers crash also when all else is well: see `workloads/full-keys.ts`. */
   readonly fullKeys: boolean;
   /** The largest limit of a burst's key. */
   readonly burstLimit: number;

@@ -118,7 +118,7 @@ export class Recorder {
     }
   }
 
-  /** Calls something with a lock-delay of its own, so that what it takes away may open before its holder has stopped. */
+  /** Calls an operation with an explicit lock-delay, so its key may open before its holder has stopped. */
   async hastily<T>(process: SimulatedProcess, call: () => Promise<T>): Promise<T> {
     this.#hasty.add(process);
     try {
@@ -220,7 +220,7 @@ export class Recorder {
       this.counts.written++;
       const { now } = this.#ports.timeline;
       const { name } = request.process;
-      // Several operations may share a transaction: each has a row of its own, with its nonce.
+      // Several operations may share a transaction: each has a separate row, with its nonce.
       const own = this.#operationByNonce.get(String(row.values?.[':nonce']));
       this.emit({
         kind: 'applied',

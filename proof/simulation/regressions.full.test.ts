@@ -25,7 +25,7 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint])[] = [
   ['a permit was evicted before its holder had heard of it', 5_865n],
 ];
 
-/** Findings of the mix, faults and false alarms. Its worlds set constants of the product, so they run in a thread of their own. */
+/** Findings of the mix, faults and false alarms. Its worlds set constants of the product, so they run in a separate thread. */
 const FINDINGS_OF_MIX: typeof REGRESSIONS = [
   ['a scan for abandoned tasks counted as a poll, and short workers exited beside due tasks', 463n],
   ['a worker that had lost claims passed a tenant with one task many times', 40_361n],

@@ -8,7 +8,7 @@ const MINUTES = 15;
 /** The minimum to count as enough: two slow cores run this many in that time, and a busy machine takes longer. */
 const LEAST_HISTORIES = 6_000;
 const LONGEST_MINUTES = 90;
-/** Each commit has its own histories. What one finds is a fault to mend, and its seed joins the regressions. */
+/** Each commit has its own histories. A finding is a fault to mend, and its seed joins the regressions. */
 const FROM = seedOfCommit();
 
 test(

@@ -1,4 +1,4 @@
-/** What a request stamps and checks, as its kind carries it. */
+/** The stamps and checks of a request, by its kind. */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Request } from '../../test/support/machines/network.ts';
 

@@ -91,7 +91,7 @@ export class Standing {
     this.#isOver = false;
   }
 
-  /** Time was called: workers exit when nothing is due, and ticks start others. */
+  /** Time was called: workers exit when the queue is empty, and ticks start others. */
   timeCalled(): void {
     this.#isOver = true;
   }
@@ -198,14 +198,14 @@ export class Standing {
   #isServed({ state, tenant, key, priority, directoryKey }: DynamoItem): boolean {
     const { lone, fullKeys } = this.#profile;
     const isStrict = lone || fullKeys;
-    /** Workers take turns between plain tasks and those of groups, and pass the tasks of a full key without a turn. */
+    /** Workers alternate between plain tasks and tasks of groups, and pass the tasks of a full key without a turn. */
     const isInTurn = (claimed: DynamoItem): boolean =>
       fullKeys && directoryKey !== undefined
         ? state === 'ready' && claimed.directoryKey !== undefined
         : claimed.key === undefined && claimed.tenant === tenant;
     return this.#claims.some(
       (claimed) =>
-        // Workers of others may be at the key; a lone one is not, and neither are those of a world of keys.
+        // Workers of others may be at the key, but not in a lone world or a world of keys.
         (key !== undefined && (!isStrict || nameOfKey(claimed) === nameOfKey({ key }))) ||
         rankOf(claimed.priority) < rankOf(priority) ||
         isInTurn(claimed),
@@ -243,7 +243,7 @@ export class Standing {
     return this.#profile.stays && !this.#profile.lone ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
   }
 
-  /** With one worker, the wait of a task begins anew when it serves others. */
+  /** With one worker, the wait of a task starts again when it serves others. */
   #keep(name: string): void {
     if (this.#profile.lone) return;
     const known = this.#since.get(name);
@@ -351,7 +351,7 @@ function isDue({ readyAt, name }: DynamoItem, now: number): boolean {
   return isKnownKind(String(name)) && Number(readyAt) - EPOCH_MS <= now;
 }
 
-/** Of a crashed worker's task: its last attempt waits until its worker runs nothing else. See `shared/tasks/worker/solo-gate.ts`. */
+/** A crashed worker's task: its last attempt waits until its worker runs nothing else. See `shared/tasks/worker/solo-gate.ts`. */
 function isLastAttempt({ state, name, attempts, deaths = 0 }: DynamoItem): boolean {
   if (state !== 'running') return false;
   const kind = String(name);

@@ -8,7 +8,7 @@ interface Failure {
   readonly violation: Violation;
 }
 
-/** What is added up; `coreMs` is time of a core, which is what a machine with other work gives. */
+/** The sums; `coreMs` is CPU time, which does not depend on a machine's other work. */
 const COUNTS = ['histories', 'steps', 'turns', 'requests', 'accepted', 'virtualMs', 'coreMs'] as const;
 type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
 

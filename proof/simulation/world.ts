@@ -66,7 +66,7 @@ const DISPATCH_SHARE = 0.5;
 /** Once healed, per sample of a lone world: a crash every half a minute. */
 const LONE_CRASH_SHARE = 0.15;
 
-/** The same beside full keys: rare enough for a look at each of them between two. */
+/** The same for full keys: rare enough for a poll of each of them between two. */
 const CRASH_SHARE = 0.05;
 /** And of changes of the latest start in a key's row. */
 const START_SHARE = 0.05;
@@ -316,12 +316,12 @@ class World {
     });
   }
 
-  /** A freeze from before the healing may last into it. Elsewhere other workers go on. */
+  /** A freeze from before the healing may last into it. In other worlds, other workers continue. */
   #isAloneAndFrozen(): boolean {
     return this.#profile.lone && this.#fleet.environments.some(({ process }) => process?.isStalled === true);
   }
 
-  /** What a crash leaves is healed by the process that is started in its place, and by nobody else. */
+  /** A crash is healed only by the process that is started in its place. */
   #crashOne(): void {
     const running = this.#fleet.environments.filter(({ process }) => process !== undefined);
     if (running.length > 0 && !this.#isTimeCalled) this.#fleet.kill(this.#prng.pick(running), 'crashed');
@@ -386,7 +386,7 @@ class World {
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();
       if (prng.chance(0.3) && !profile().fansOut) this.#fleet.invoke();
-      // At a random moment, like the service; none of our rows needs it to be timely.
+      // At a random moment, like the service; our rows do not need it to be timely.
       if (prng.chance(0.2)) this.#sweep();
       this.#timeline.after(profile().tickMs, tick);
     };

@@ -92,7 +92,7 @@ async function checkModels(tlc: Tlc, models: readonly Model[]): Promise<readonly
   return reports;
 }
 
-/** The checker names neither step properties, of which one exists, nor properties of whole behaviours. */
+/** The checker does not name step properties (there is one), nor properties of whole behaviours. */
 const NAMED: Readonly<Record<string, (model: Model) => string | undefined>> = {
   'Action property': () => 'I1b_Sent',
   'Temporal properties': ({ liveness }) => liveness,

@@ -114,7 +114,7 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Batch: ['BATCH_Count', 'BATCH_Called', 'BATCH_Once', 'I5_NoOrphan', 'I14_One'],
   Schedule: ['I20_Once', 'SLOT_None', 'SLOT_Once', 'SLOT_Forward'],
   Journal: [
-    // In this order: what comes after an answer is named as that, and only then as a second end.
+    // In this order: an event after an answer is first named as that, and only then as a second end.
     ...['JOURNAL_Stays', 'JOURNAL_Told', 'JOURNAL_Mine', 'OPEN_Once', 'ONCE_Recorded'],
     ...['ARRIVE_Wakes', 'ARRIVE_Seen', 'I5_NoOrphan'],
   ],

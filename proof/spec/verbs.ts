@@ -75,7 +75,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   'waitgroup.seal': ['IsGroupIn', 'GroupSealed'],
 };
 
-/** Rows whose statements the specification leaves out, and omitted verbs of its own rows. Reads have no effect. */
+/** Rows whose statements the specification leaves out, and omitted verbs of modelled rows. Reads have no effect. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   'arrival.': 'what arrives for a durable task is a row beside the protocol',
   'audit.': 'a record for people',

@@ -35,7 +35,7 @@ const spill: Send = (rows, claim, { seen, sequence }) =>
 const suspend: Send = (rows, claim, { seen, sequence }) =>
   suspendTask(TABLE, claim, { elements: ['{}'], seen, readyAt: NOW + 60_000 }, 1, { ...rows.stamp(), sequence });
 
-/** A task that runs and waits for an answer. Its row has an element, or none if older ones have left it. */
+/** A running task that waits for an answer. Its row has an element, unless older ones have left it. */
 function asking(rows: Rows, elements: readonly string[] = ['{}']): RunningTask {
   const claim = rows.running();
   const write = { ...WRITE, elements, opened: [OPEN], hasBeats: true };

@@ -75,7 +75,7 @@ export const belief: Family = (assumptions, report) => {
     if (isLock(row) && isTakenAway) takenAt.set(`${row} ${String(before?.leaseCounter)}`, at);
     if (isSemaphore(row) && verb === 'semaphore.evict') takenAt.set(`${row} ${claim?.token}`, at);
     if (isSession(row) && operation !== undefined && verb === 'session.renew') renewedAt.set(operation, at);
-    // The counter that a forced release takes is no tenure's.
+    // The counter that a forced release takes belongs to none of the tenures.
     if (isTask(row) || (isLock(row) && !isTakenAway)) {
       const token = Number(after?.leaseCounter ?? 0);
       const session = after?.session as string | undefined;

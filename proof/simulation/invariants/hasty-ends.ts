@@ -35,7 +35,7 @@ export class HastyEnds {
   }
 }
 
-/** Of an evicted permit, read from the row's picture. */
+/** Until when an evicted permit is closed, by the row's picture. */
 function closedUntilIn(after: DynamoItem | undefined, { token }: RightName): number {
   const holders = Object.values((after?.holders ?? {}) as Readonly<Record<string, unknown>>);
   const evicted = holders.find(

@@ -1,11 +1,11 @@
 /**
  * Of durable tasks, read from the rows alone:
  *
- * JOURNAL what is recorded is written, and what is written stays, in one order; only the holder of the latest claim adds to it, each write once.
- * ONCE an operation ends once, and a step with a recorded end does not run again; one that may run once has its start recorded first.
- * ARRIVE an accepted answer is in the journal, and wakes its task; the code ends with it. So does a request to cancel it.
- * OPEN an answer is accepted at most once, and never after its timeout; what waits for one is told so.
- * CHILD the child of an invoke exists if and only if its start is recorded, and its end is told once.
+ * JOURNAL recorded elements are written and stay, in one order; only the holder of the latest claim adds to it, each write once.
+ * ONCE an operation ends once, and a step with a recorded end does not run again; a step that may run once has its start recorded first.
+ * ARRIVE an accepted answer is in the journal, and wakes its task; the code ends with it. The same holds for a request to cancel it.
+ * OPEN an answer is accepted at most once, and never after its timeout; the waiting operation gets it.
+ * CHILD the child of an invoke exists if and only if its start is recorded, and its end is reported once.
  * EFFECT a step's own write is applied with its record, or not at all.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -51,7 +51,7 @@ interface Change {
 
 const WORK = ['createdAt', 'input', 'payload', 'work'] as const;
 const ENDS = new Set(['succeed', 'fail', 'cancel', 'timeout', 'stop']);
-/** What an operator's retry runs again. */
+/** The operations that an operator's retry runs again. */
 const REDRIVEN = new Set(['fail', 'timeout', 'stop']);
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
 const RECEIPT = new RegExp(`^${USER_TABLE}/step-(.+)-\\d+\\.\\d+-([a-z]+\\d+[a-z]?)$`);
@@ -66,7 +66,7 @@ export const journal: Family = (assumptions, report) => {
   const parts = new Map<string, string>();
   /** Contents of arrivals, by the name of their row. */
   const contents = new Map<string, string>();
-  /** Texts of all answers that have arrived, and the keys of those that were accepted. */
+  /** Texts of all arrived answers, and the keys of the accepted ones. */
   const arrived = new Set<string>();
   const accepted = new Map<string, string>();
   const suspensions = new Set<number>();
@@ -223,7 +223,7 @@ export const journal: Family = (assumptions, report) => {
   function onStepped({ kind, row, token, op, process }: Stepped): void {
     const log = logs.get(row);
     const how = log?.ended.get(op);
-    // What a superseded holder does is not recorded.
+    // The requests of a superseded holder are not recorded.
     if (Number(rows.get(row)?.leaseCounter) !== token || rows.get(row)?.state !== 'running') return;
     if (kind === 'recorded') {
       if (how === undefined && log?.tried.has(op) !== true)
@@ -280,10 +280,10 @@ export const journal: Family = (assumptions, report) => {
   };
 };
 
-/** What ended otherwise than well runs again. */
+/** Operations that failed run again. */
 function redrive({ ended, started }: Log): void {
   const again = [...ended].flatMap(([op, how]) => (REDRIVEN.has(how) ? [op] : []));
-  // Who asked is told the callback's new id.
+  // The requester gets the callback's new id.
   for (const op of again.flatMap((one) => [one, `${one}s`])) {
     ended.delete(op);
     started.delete(op);

@@ -1,6 +1,6 @@
 /**
  * Locks.
- * I5 release only one's own: a tenure ends by its own claim, by an operator, or once its session is dead.
+ * I5 a release affects only the caller's lease: a tenure ends by its own claim, by an operator, or once its session is dead.
  * I7 lock-delay (while clocks hold): a key that was force-released,
  * or whose session was, is not granted to another before the delay is over;
  *    after an expiry not before the delay after its TTL is over, nor within a heartbeat of its invalidation.

@@ -18,7 +18,7 @@ interface Operation {
   readonly version: number;
   /** Requests that changed its row on its behalf. */
   applications: number;
-  /** Whether its caller has heard that nothing of it was applied, though its own outcome left that open. */
+  /** Whether its caller has learned that it had no effect, although its own outcome left that open. */
   isDenied: boolean;
   /** Whether the last of them was a second delivery; and whether its row is a task with a key. */
   isByCopy: boolean;
@@ -137,7 +137,7 @@ export const outcomes: Family = (assumptions, report) => {
     if (called.seen !== undefined && called.seen !== ((current.item.journal ?? []) as readonly unknown[]).length)
       return false;
     if (['lock.settle', 'lock.disown'].includes(called.verb) && current.item.value !== undefined) return false;
-    // A task that is to be cancelled does not wait.
+    // A task with a request to cancel it does not wait.
     if (called.verb === 'task.suspend' && current.item.cancellation !== undefined) return false;
     const { state, leaseCounter, session } = current.item;
     const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);
@@ -154,7 +154,7 @@ export const outcomes: Family = (assumptions, report) => {
   };
 };
 
-/** Commits, which are refused for good only when they are barred. */
+/** Commits, which are refused finally only when they are barred. */
 const BARRED = new Set(['task.commit', 'task.wait', 'task.checkpoint']);
 
 /**
@@ -179,7 +179,7 @@ function isUnstamped({ row, before, after }: Applied): boolean {
   );
 }
 
-/** What arrives for a durable task: `journal.ts` judges it. */
+/** External events for a durable task: `journal.ts` judges them. */
 const ARRIVES = new Set(['journal', 'open', 'beats']);
 
 function tenureOf({ called: { row, claim } }: Operation): string {

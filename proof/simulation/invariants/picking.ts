@@ -30,7 +30,7 @@ export const picking: Family = (assumptions, report, measure) => {
   const lost = new Recent();
   const granted = new Recent();
   const running = new Map<string, DynamoItem>();
-  /** By session: the time from which other workers may take over its tasks. */
+  /** By session: when other workers may start to take over its tasks. */
   const openAt = new Map<string, number>();
   /** By task: the number of later tasks that each process has begun. */
   const passed = new Map<string, Map<string, number>>();

@@ -28,7 +28,7 @@ const MS_PER_TOKEN = BUCKET.per / BUCKET.rate;
 export const ratelimits: Family = (assumptions, report) => {
   /** By operation: the taker's reading of its clock, in true time. */
   const readAt = new Map<number, number>();
-  /** By caller and key: the moments of the tokens that its takes wrote, and how many takes it was told of. */
+  /** By caller and key: the moments of the tokens that its takes wrote, and the number of its acknowledged takes. */
   const drawn = new Map<string, { readonly moments: number[]; told: number }>();
   /** By key: when a bucket without slack would have been empty. */
   const emptyAt = new Map<string, number>();

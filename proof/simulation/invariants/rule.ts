@@ -58,7 +58,7 @@ interface Rules {
 /** Faults of processes are for readers only. */
 type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
-/** Notes how near a rule has come to its bound. A lower bound is the amount, and the measured amount its bound. Nothing is judged by it. */
+/** Notes how near a rule has come to its bound, for the summary only. A lower bound is the amount, and the measured amount its bound. */
 export type Measure = (invariant: string, amount: number, bound: number) => void;
 
 /** The amount that came nearest to its bound. */

@@ -1,5 +1,5 @@
 /**
- * I5 release only one's own: handing back, snoozing and retrying name the current claim.
+ * I5 a release affects only the caller's lease: handing back, snoozing and retrying name the current claim.
  * I14 claim exclusion: attempts of a task follow each other; another worker takes it over only after the holder's session is dead.
  * I15 task conservation: an enqueued task stays, and is deleted only from an end state and after its retention.
  * I16 single completion: one end, by the holder of the latest claim,
@@ -18,7 +18,7 @@ import { isSession, isTask, textOf } from './rule.ts';
 
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
 
-/** What arrives for a durable task that has ended is kept for an operator's retry. `journal.ts` judges it. */
+/** Arrivals for an ended durable task are kept for an operator's retry. `journal.ts` judges them. */
 function isArrival(before: DynamoItem, after: DynamoItem): boolean {
   const names = Object.keys({ ...before, ...after }).filter((name) => name !== 'journal' && name !== 'open');
   return after.journal !== before.journal && names.every((name) => isDeepStrictEqual(before[name], after[name]));
@@ -129,7 +129,7 @@ export const tasks: Family = (assumptions, report) => {
 
   function onReady(event: Applied, before: DynamoItem, after: DynamoItem): void {
     if (before.state !== 'running') {
-      // A parent that waited was cancelled, and goes on with what followed it.
+      // A parent that waited was cancelled, and continues with its follower.
       if (before.follower !== undefined && after.follower === undefined) spent.set(event.row, 0);
       return;
     }

@@ -1,8 +1,8 @@
 /**
- * What a caller was told stays true, for ids that two callers ask for at once:
- *   CREATED  one caller a work is told that it created it, and the work is begun once;
+ * Responses to callers stay true, for ids that two callers request at once:
+ *   CREATED  one caller a work learns that it created it, and the work is begun once;
  *   TOLD     work that was acknowledged is in its row, and is not cancelled by an act that had not seen it: an operator's second try, after
- *            a first one without a response. So it runs, unless somebody was told later that it was replaced or cancelled.
+ *            a first one without a response. So it runs, unless a later caller learned that it was replaced or cancelled.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Returned } from '../history.ts';
@@ -16,10 +16,10 @@ export const RIVAL_ID = 'rival';
 interface Work {
   begun: number;
   told: number;
-  /** Whether it was in the row, as its work or as what follows. */
+  /** Whether it was in the row, as its work or as its follower. */
   isGiven: boolean;
   isAcknowledged: boolean;
-  /** Replacements of its row by others when it was asked for: of several at once, the older may be told that it was replaced. */
+  /** Replacements of its row by others when it was requested: of several at once, the older may be reported as replaced. */
   askedAfter: number;
   isCancelledUnseen: boolean;
 }

@@ -109,7 +109,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
 
 interface Fixed {
   readonly why: string;
-  /** Names by file, separated by spaces. A folder, with a slash at its end, stands for all of its constants. */
+  /** Names by file, separated by spaces. A folder, with a slash at its end, means all of its constants. */
   readonly of: Readonly<Record<string, string>>;
 }
 

@@ -14,9 +14,9 @@ import { QUEUE, storesAt } from './worker-place.ts';
 
 const AGAIN_AFTER_MS = 4_000;
 const LOOK_EVERY_MS = 100;
-/** Of what has a timeout. */
+/** Callbacks with a timeout. */
 const IGNORED_SHARE = 0.3;
-/** Whose task somebody calls off at once, just before it waits. */
+/** Callbacks whose task is cancelled at once, just before it waits. */
 const CALLED_OFF_SHARE = 0.1;
 /** Two people who know of one question. */
 const TWICE_SHARE = 0.3;
@@ -35,7 +35,7 @@ export async function produceDurables(ports: ProducerPorts): Promise<void> {
   }
 }
 
-/** Answers until the history is over: what a killed person has not answered, the next one does. */
+/** Answers until the history is over: the next person continues after a killed one. */
 export async function answer(place: WorkerPlace, questions: Map<string, Question>): Promise<void> {
   const { process, prng, profile } = place;
   const { clock } = process.runtime;
@@ -55,7 +55,7 @@ export async function answer(place: WorkerPlace, questions: Map<string, Question
     const people = prng.chance(TWICE_SHARE) ? [1, 2] : [1];
     const told = await Promise.all(people.map(() => say(place, callbacks, callbackId)));
     questions.delete(callbackId);
-    // An operator may retry the task that was cancelled meanwhile: then it waits for this very answer.
+    // An operator may retry the cancelled task: then it waits for this very answer.
     if (!hasTimeout && !told.includes('accepted'))
       void clock.sleep(AGAIN_AFTER_MS).then(() => questions.set(callbackId, question));
   }
@@ -103,7 +103,7 @@ async function say(
   return how;
 }
 
-/** @returns what it was told, or `unknown` if its task has ended before it was */
+/** @returns the response, or `unknown` if its task has ended before it */
 async function insist(
   { process }: WorkerPlace,
   ask: () => Promise<'accepted' | 'over'>,

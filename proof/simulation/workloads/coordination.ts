@@ -133,7 +133,7 @@ async function takeTokens({ place: { process, recorder, prng, seen }, rates }: U
   if (taken.kind === 'taken') tellTaken(process, recorder, { key, tokens, askedAt });
 }
 
-/** The caller of a take is told that it has its tokens. */
+/** The caller of a take learns that it has its tokens. */
 export function tellTaken(
   process: WorkerPlace['process'],
   recorder: WorkerPlace['recorder'],

@@ -16,7 +16,7 @@ import { DurableRuntime, OperationFailed } from './durable-runtime.ts';
 /** A callback that somebody should answer. */
 export interface Question {
   readonly callbackId: string;
-  /** Nobody has to: it has a timeout. */
+  /** An answer is optional: it has a timeout. */
   readonly hasTimeout: boolean;
   readonly hasHeartbeats: boolean;
 }
@@ -39,7 +39,7 @@ const EXECUTION_MS = 365 * 86_400_000;
 /** Larger than what stays in the row. */
 const LARGE_BYTES = 600;
 
-/** What a plan consists of. Every third of a kind is drawn from the task's own chance. */
+/** The parts of a plan. Every third of a kind is drawn from the task's own chance. */
 const PARTS = [
   'step',
   'step',
@@ -55,7 +55,7 @@ const PARTS = [
   'both',
 ] as const;
 
-/** @returns what the code of a durable task does */
+/** @returns the code of a durable task */
 export function durably(
   place: Place,
   task: TaskContext,
@@ -92,7 +92,7 @@ export function durably(
       const status: string = output.Status;
       place.seen(`durable: ${status}`);
       if (status !== 'PENDING') recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
-      // It gives its right away with what comes next, even if the response comes later. If it goes on, it believes again.
+      // It gives its right away with its next request, even if the response comes later. If it continues, it trusts again.
       recorder.gaveBack(process, right);
       return output;
     },
@@ -148,7 +148,7 @@ async function part(
       await step(LARGE_BYTES);
       return;
     case 'once':
-      // What was cut off may have happened, and is not done again.
+      // An interrupted operation may have happened, and is not repeated.
       await step(20, 1, true).catch(failed);
       return;
     case 'flaky':

@@ -1,5 +1,5 @@
 /**
- * What runs the code of simulated durable tasks, in the place of AWS's SDK, whose timers are of real time. It speaks the SDK's language with
+ * The runtime of simulated durable tasks, in place of AWS's SDK, whose timers are real. It speaks the SDK's language with
  * the backend: it asks for one batch of changes at a time, does not wait for the start of a step that may repeat, polls while a step runs,
  * and suspends when every branch waits.
  */
@@ -26,7 +26,7 @@ export interface RuntimePorts {
   readonly signal: AbortSignal;
   /** Told of each end that the backend has recorded. */
   readonly onRecorded: (op: string) => void;
-  /** What a new invocation is told. */
+  /** The input of a new invocation. */
   readonly operations: readonly WireOperation[];
 }
 
@@ -174,7 +174,7 @@ export class DurableRuntime {
     return resultOf(ended, ended.ChainedInvokeDetails);
   }
 
-  /** Runs branches side by side, each a context of its own. */
+  /** Runs branches concurrently, each in a separate context. */
   async parallel(id: string, branches: readonly (() => Promise<unknown>)[]): Promise<readonly unknown[]> {
     this.#busy += branches.length;
     const all = Promise.all(branches.map((branch, at) => this.#branch(`${id}b${at}`, branch)));
@@ -204,7 +204,7 @@ export class DurableRuntime {
     await this.#send([]);
   }
 
-  /** Code that was given up has no effect: it waits for ever. */
+  /** Abandoned code has no effect: it waits forever. */
   async #attempt(id: string, code: () => Promise<unknown>): Promise<unknown> {
     const { hooks, signal } = this.#ports;
     const result = await hooks.wrapOperationAttemptFn?.({ id, name: id } as never, code);
@@ -223,7 +223,7 @@ export class DurableRuntime {
 
   async #pump(): Promise<void> {
     this.#isSending = true;
-    // What is asked for in one turn is sent together.
+    // Requests of one turn are sent together.
     await Promise.resolve();
     this.#isSending = false;
     while (this.#maySend) {
@@ -293,7 +293,7 @@ export class DurableRuntime {
     });
   }
 
-  /** Another turn may have begun to send meanwhile. */
+  /** Another turn may have begun to send. */
   get #maySend(): boolean {
     return this.#queue.length > 0 && !this.#isOver && !this.#isSending;
   }

@@ -64,7 +64,7 @@ export async function produceSteadily(ports: ProducerPorts, isOver: () => boolea
   }
 }
 
-/** Enqueues the first task of each relay. The backlog that they run beside is older. */
+/** Enqueues the first task of each relay, into an older backlog. */
 export async function produceRelays(ports: ProducerPorts): Promise<void> {
   const { process, profile, half } = ports;
   const { clock } = process.runtime;

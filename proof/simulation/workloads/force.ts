@@ -14,7 +14,7 @@ export function hurry<T>({ process, prng, recorder }: WorkerPlace, act: (delay: 
   return prng.chance(HASTY_SHARE) ? recorder.hastily(process, () => act({ lockDelay: 0 })) : act({});
 }
 
-/** @returns what became of it */
+/** @returns the outcome */
 export async function endByForce(
   place: WorkerPlace,
   sessions: SessionStore,

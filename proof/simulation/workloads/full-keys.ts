@@ -1,5 +1,5 @@
 /**
- * Keys beside endless other work: some are full for long, of tasks whose workers may crash, or by a rate of a minute or an hour.
+ * Keys in endless other work: some are full for long, of tasks whose workers may crash, or by a rate of a minute or an hour.
  * Many may belong to one tenant. Others have capacity at once, and their tasks come behind all that.
  */
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
@@ -12,7 +12,7 @@ const AT_ONCE = 25;
 const LOOK_MS = 5_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** How long a slow task without a time of its own takes, in TTLs. */
+/** Duration of a slow task without an explicit time, in TTLs. */
 const SLOW_OF_TTL = 0.9;
 /** Keys of one tenant, each with its rate used up: several pages of the index. */
 export const CROWD = 150;

@@ -1,6 +1,6 @@
 /**
  * A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over.
- * Of tasks with keys, also ends the session of one that runs and cancels it, and recounts a key.
+ * For tasks with keys, also ends the session of a running one and cancels it, and recounts a key.
  */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
@@ -16,7 +16,7 @@ import { QUEUE, storesAt } from './worker-place.ts';
 import { endByForce, hurry } from './force.ts';
 
 const PAUSE_CHANCE = 0.1;
-/** Of the other acts, those that concern keys. */
+/** Of the other acts, the ones for keys. */
 const KEY_CHANCE = 0.3;
 /** Tasks of keys run for a moment only, so it looks for one several times. */
 const LOOKS = 4;

@@ -140,7 +140,7 @@ async function enqueueHuge(ports: ProducerPorts): Promise<void> {
   ports.seen('enqueued by reference');
 }
 
-/** Orders that the user writes together with the task that is to follow each. An order that is there already refuses both. */
+/** Orders that the user writes together with a task. An existing order refuses both. */
 export async function produceOrders(ports: ProducerPorts): Promise<void> {
   const { process, profile, prng, half, recorder, queue, seen } = ports;
   for (let order = 1; order <= profile.orders; order++) {

@@ -29,7 +29,7 @@ export async function commitReceipt(
   } catch (error) {
     if (!(error instanceof CommitRefusedError)) throw error;
     recorder.emit({ kind: 'denied', at: process.now, process: process.name, ...right });
-    // Some code orders one and goes on. A copy of its request that arrives meanwhile would find that one.
+    // Some code orders one and continues. A late copy of its request would find that one.
     if (task.attempt % 2 === 1) {
       restock();
       await process.runtime.clock.sleep(slowMs, task.signal);

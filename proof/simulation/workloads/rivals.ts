@@ -27,7 +27,7 @@ const AT_ONCE_CHANCE = 0.4;
 const CANCEL_CHANCE = 0.3;
 const WAIT_CHANCE = 0.4;
 
-/** Acts at its turns that are still to come. A process that replaces a killed one goes on with the next. */
+/** Acts at its remaining turns. A process that replaces a killed one continues with the next. */
 export async function contend(ports: ProducerPorts, rival: Rival): Promise<void> {
   const { process, profile } = ports;
   const prng = ports.prng.fork('rival');

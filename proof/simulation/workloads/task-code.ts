@@ -220,7 +220,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
 
-  /** Goes through items of its own. */
+  /** Goes through its items. */
   itemizes: {
     weight: 2,
     retry: PATIENT,

@@ -36,7 +36,7 @@ export interface WorkerPlace {
   readonly driver: DynamoDriver;
   /** Sees every attempt of its stores. */
   readonly observer?: SendObserver;
-  /** What the responses prove about the process's clock. */
+  /** The responses' evidence about the process's clock. */
   readonly gauge: SkewGauge;
   readonly recorder: Recorder;
   readonly profile: Profile;
@@ -49,7 +49,7 @@ export interface WorkerPlace {
   readonly startSuccessor: (after: string) => void;
   /** Whether the world has called time: long-lived workers then exit. */
   readonly isTimeCalled: () => boolean;
-  /** What durable tasks have asked, by the ids of their callbacks. */
+  /** The open requests of durable tasks, by the ids of their callbacks. */
   readonly questions: Map<string, Question>;
   /** Adds one to the stock. */
   readonly restock: () => void;
@@ -60,7 +60,7 @@ export function attemptTimeoutOf({ ttlMs }: Pick<Profile, 'ttlMs'>): number {
   return Math.max(100, Math.min(1_500, Math.floor(ttlMs / 6)));
 }
 
-/** @param onCreated hears of the tasks that these stores create */
+/** @param onCreated called with the tasks that these stores create */
 export function storesAt(
   place: Pick<WorkerPlace, 'process' | 'driver' | 'observer' | 'recorder' | 'profile'>,
   onCreated?: TaskStoreOptions['onCreated'],

@@ -26,7 +26,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   const { process, profile, recorder, prng, seen, violated, restock } = place;
   const { runtime } = process;
   const ask = (question: Question): void => void place.questions.set(question.callbackId, question);
-  // As in `shared/client`: a long-lived worker hears of the tasks that its own process enqueues.
+  // As in `shared/client`: a long-lived worker learns of the tasks that its own process enqueues.
   const bus = new EnqueueBus();
   const { sessions, tasks, queues, schedules } = storesAt(place, (created, now) =>
     bus.announce(TABLE_NAME, created, now),
