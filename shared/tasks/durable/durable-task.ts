@@ -33,6 +33,7 @@ import { storableJson } from '../task/storable-json.ts';
 import type { Json, TaskError } from '../task/task.ts';
 import { ERROR_MESSAGE_LIMIT_CHARACTERS, RESULT_LIMIT_BYTES, describeTask } from '../task/task.ts';
 import { EXECUTION_TIMED_OUT } from './arrival.ts';
+import { JournalLimitError } from './asked-entries.ts';
 import type { InvocationPorts } from './invocation.ts';
 import { ExecutionTimedOut, NotDurable, invoke } from './invocation.ts';
 import type { OpenJournals } from './journal-store.ts';
@@ -205,7 +206,8 @@ async function endOf(ports: InvocationPorts): Promise<End | 'pending'> {
       throw new DoNotRetry(
         `the handler of task ${holder.task.name} is not durable: pass what withDurableExecution returns`,
       );
-    if (error instanceof ConfigurationError) return errorOf(error.name, messageOf(error));
+    if (error instanceof ConfigurationError || error instanceof JournalLimitError)
+      return errorOf(error.name, messageOf(error));
     throw error;
   }
 }

@@ -20,6 +20,7 @@ import type { ClaimHolder } from '../run/claim-holder.ts';
 import { sendWithin } from '../tracing/tracing.ts';
 import type { TaskContext } from '../task/context.ts';
 import type { Effect, UserWrite } from '../task/task-store.ts';
+import { ensureWrites } from '../task/user-writes.ts';
 import type { Asked } from './asked-entries.ts';
 import { JournalLimitError } from './asked-entries.ts';
 import { childOf } from './child-task.ts';
@@ -54,7 +55,7 @@ const step = new AsyncLocalStorage<UserWrite[]>();
 /**
  * Inside a step: applies these writes to your own tables in the transaction that records the step's result. If a condition of one is
  * false, the transaction records nothing, and the step runs again after the task's backoff.
- * @throws ConfigurationError outside of a step
+ * @throws ConfigurationError outside of a step, and for what is no write
  */
 export function withStep(...writes: readonly UserWrite[]): void {
   const asked = step.getStore();
@@ -62,6 +63,7 @@ export function withStep(...writes: readonly UserWrite[]): void {
     throw new ConfigurationError(
       'withStep was called outside of the code of a step: call it in the function of ctx.step',
     );
+  ensureWrites('the writes of withStep', writes);
   asked.push(...writes);
 }
 
@@ -86,8 +88,8 @@ class Invocation {
   #executing = 0;
   /** Set by a poll while no step's code runs, and forgotten with all that is more than a poll. */
   #idle: { isStuck: boolean } | undefined;
-  /** Why the backend ended the invocation. */
-  #failure: { readonly error: unknown } | undefined;
+  /** Why the backend ended the invocation, or the execution. */
+  #failure: { readonly error: unknown; readonly isFinal: boolean } | undefined;
 
   constructor(ports: InvocationPorts) {
     this.#ports = ports;
@@ -112,6 +114,8 @@ class Invocation {
     } catch (error) {
       throw this.#failure === undefined ? error : this.#failure.error;
     }
+    // The SDK has made an error of its own of what ends the execution.
+    if (this.#failure?.isFinal === true) throw this.#failure.error;
     if (!isOutput(output)) throw new NotDurable();
     return output;
   }
@@ -140,7 +144,7 @@ class Invocation {
         return { CheckpointToken: this.#token, NewExecutionState: { Operations } };
       } catch (error) {
         const isFinal = error instanceof JournalLimitError || error instanceof ConfigurationError;
-        if (!isFinal) this.#failure = { error };
+        this.#failure = { error, isFinal };
         throw new DurableExecutionClientError(messageOf(error), {
           scope: isFinal ? 'EXECUTION' : 'INVOCATION',
           cause: error,

@@ -13,10 +13,10 @@ import type { WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { NEVER } from '../task/batch.ts';
-import { CommitRefusedError } from '../task/control.ts';
-import type { EffectReason, SequencedStamp } from '../task/task-store.ts';
+import type { SequencedStamp } from '../task/task-store.ts';
 import type { Claim, JournalInRow, RunningTask, TaskRecord } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
+import { refusalOf } from '../task/user-writes.ts';
 import { barred } from '../run/bar.ts';
 import type { ClaimHolder } from '../run/claim-holder.ts';
 import { entryWithContent } from './arrival.ts';
@@ -300,7 +300,7 @@ export class Journal {
       if (outcome.kind === 'canceled') {
         const raise = () => tasks.bar(this.#claim, { ...stampOf(runtime), sequence: this.#sequence }, limits);
         const final = await barred(outcome, { nonce: stamp.nonce, to: 'running' }, raise);
-        if (final.kind === 'canceled') throw refusedEffects(final.reasons);
+        if (final.kind === 'canceled') throw refusalOf(`a step of ${describeTask(this.#claim)}`, final.reasons);
         return final.kind === 'applied';
       }
       if (outcome.kind === 'applied') return true;
@@ -367,13 +367,4 @@ function tailBytesOf({ queue, id, name, input, links, tenant, past, traceparent 
 
 function errorOfEnd(how: 'died' | 'failed', error: string | undefined): OperationError {
   return { ErrorType: how === 'died' ? 'Runtime.ExitError' : 'Error', ErrorMessage: error ?? 'the worker died' };
-}
-
-function refusedEffects(reasons: readonly EffectReason[]): CommitRefusedError {
-  const own = reasons.filter(({ effect }) => effect !== undefined).map(({ code, item }) => ({ code, item }));
-  const codes = own.map(({ code }) => code).join(', ');
-  return new CommitRefusedError(
-    `a write of a step was refused (${codes}); nothing was applied, and the step runs again`,
-    own,
-  );
 }

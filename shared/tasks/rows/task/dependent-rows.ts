@@ -213,7 +213,9 @@ export class DependentRows {
     limits: WriteLimits | undefined,
   ): Promise<CheckpointOutcome> {
     const companions = parts.map((action) => partOf('journal', action));
-    const sent = await this.#sendThroughLines(change, companions, stamp, limits);
+    const sent = await this.#sendThroughLines(change, companions, stamp, limits).catch((error: unknown) => {
+      throw isMissingTable(error) ? this.#missingElsewhere(change, error) : error;
+    });
     if (sent.kind === 'canceled') return { kind: 'canceled', reasons: effectReasons(sent) };
     if (sent.kind === 'applied') return { kind: 'applied' };
     return { kind: 'refused', current: sent.item && decodeTask(sent.item) };

@@ -218,19 +218,6 @@ describe('in the life of a task', () => {
 
     expect(await kit.tasks.get('p')).toMatchObject({ state: 'done', result: { done: 1 } });
   });
-
-  test('a damaged journal fails only its own task', async () => {
-    const { ask } = asking();
-    const { kit } = await kitWith((_, ctx) => ask(ctx));
-    await kit.drain();
-    const row = kit.rows('leasehold').find(({ id }) => id === 'r');
-    kit.put('leasehold', { ...row, readyAt: 0, journal: [new Uint8Array([1, 2, 3])] });
-    await kit.tasks.enqueue('main', null, { id: 'other' });
-    await kit.drain();
-
-    expect(await kit.tasks.get('r')).toMatchObject({ state: 'ready', lastError: { message: /journal/ as never } });
-    expect(await kit.tasks.get('other')).toMatchObject({ state: 'ready', attempts: 0 });
-  });
 });
 
 test('leaseholdOf finds the client of its worker', async () => {

@@ -1,10 +1,9 @@
-/** What we know of the SDK's inside: when it tells a plugin of a start, and which versions were tested. */
+/** What we know of the SDK's inside: when it tells a plugin of a start. */
 import type { DurableContext, DurableExecutionClient } from '@aws/durable-execution-sdk-js';
 import * as sdk from '@aws/durable-execution-sdk-js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Operations } from '../../../../shared/tasks/durable/operations.ts';
-import { judgedSdk } from '../../../../shared/tasks/durable/sdk.ts';
 import { entryOf, wireOf } from '../../../../shared/tasks/durable/wire.ts';
 
 const TASK = { queue: 'default', id: 'r' };
@@ -72,24 +71,4 @@ test('the SDK tells of a start before it asks to record it, if it does not wait 
 
   expect(seen['at least once']).toEqual(['told', 'asked', 'told', 'asked']);
   expect(seen['at most once']).toEqual(['asked', 'told', 'asked', 'told']);
-});
-
-test('the installed version is the tested one', () => {
-  expect(judgedSdk(sdk)).toEqual({ isTested: true });
-});
-
-test.each([
-  [{ ...sdk, SDK_VERSION: '2.3.9' }, /is version 2.3.9/],
-  [{ ...sdk, SDK_VERSION: '3.0.0' }, /is version 3.0.0/],
-  [{ ...sdk, withDurableExecution: undefined }, /does not export withDurableExecution/],
-])('refuses an SDK that does not fit', (given, message) => {
-  expect(() => judgedSdk(given)).toThrow(message);
-});
-
-test('records each start with a version that was not tested, and warns once', () => {
-  const said: string[] = [];
-  for (const SDK_VERSION of ['2.5.0', undefined, '2.4.0-bundled'])
-    said.push(String(judgedSdk({ ...sdk, SDK_VERSION }, (text) => void said.push(text)).isTested));
-
-  expect(said).toEqual([expect.stringMatching(/2.5.0 was not tested/), 'false', 'false', 'true']);
 });
