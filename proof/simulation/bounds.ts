@@ -127,6 +127,14 @@ export function passedBy({ concurrency, shards }: Pick<Workers, 'concurrency'> &
 /** LATE: later tasks that one process begins before the oldest: it tries the tasks of a page in random order. */
 export const PASSED_BY_PAGES = 2 * SHIPPED.page;
 
+/**
+ * PAUSE: until no task of a paused tenant begins: the worker's copy of the queue's row is read again. It may be frozen in between, for as long
+ * as its session lives.
+ */
+export function pausedMs({ ttlMs }: Pick<Lease, 'ttlMs'>): number {
+  return QUEUE_FRESH_MS + ttlMs;
+}
+
 /** TENANT: tasks of one tenant that a worker takes before it reaches another one: at most twice as many visits as tenants. */
 export function takenOfTenant(tenants: number): number {
   return 2 * tenants * QUANTUM;

@@ -138,14 +138,16 @@ export class Standing {
     const running = new Map<string, number>();
     const due: [row: string, item: DynamoItem][] = [];
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
+    const paused = rows.get('queue#jobs')?.pausedTenants as ReadonlySet<string> | undefined;
     for (const [row, item] of rows) {
       if (!isTask(row)) continue;
-      const isReady = item.state === 'ready' && hasTurn(item, rows) && isDue(item, now - maxClockSkewMs);
+      const isPaused = paused?.has(String(item.tenant)) === true;
+      const isReady = item.state === 'ready' && !isPaused && hasTurn(item, rows) && isDue(item, now - maxClockSkewMs);
       if ((isReady && hasCapacity(item, rows, now)) || isToBePassed(item, rows)) due.push([row, item]);
       if (item.state !== 'running') continue;
       const session = String(item.session);
       if (sessions.get(session)?.isAlive !== true) {
-        due.push([row, item]);
+        if (!isPaused) due.push([row, item]);
         continue;
       }
       running.set(session, (running.get(session) ?? 0) + 1);

@@ -122,7 +122,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
   'tasks with writes of the user’s own': ['order enqueued', 'order of the other half'],
   operators: [
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'retry: retried', 'retried the dead'),
-    ...each('operator: ', 'reschedule: rescheduled', 'paused'),
+    ...each('operator: ', 'reschedule: rescheduled', 'paused', 'paused a tenant'),
   ],
   'recurring tasks': [
     'slots became tasks',

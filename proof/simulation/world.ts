@@ -273,7 +273,8 @@ class World {
     if (profile.fullKeys) this.#produceBeside('keys', (ports) => produceFullKeys(ports, isOver));
     if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
     const groups = [ids, [`${batchId(half)}/then`]];
-    if (profile.operator) this.#operate(profile.durables > 0 ? [...groups, durableIds(profile)] : groups);
+    if (profile.operator || profile.tenants)
+      this.#operate(profile.durables > 0 ? [...groups, durableIds(profile)] : groups);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
     this.#standing.healed();

@@ -44,6 +44,15 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
     changes: { ...BACKLOG, environments: 3, concurrency: 2, floodTasks: 4_000, crashEveryMs: 6_000, latencyMs: 30 },
   },
   {
+    id: 'K6',
+    what: 'workers do not look which tenants are paused',
+    file: 'shared/tasks/worker/queue-state.ts',
+    from: 'return isPausedTenant(this.#record, tenant);',
+    to: 'return false;',
+    killedBy: ['PAUSE'],
+    changes: { tenants: true },
+  },
+  {
     id: 'K5',
     what: 'a key whose latest start is in the future has not stood still before then',
     file: 'shared/tasks/picker/waits.ts',

@@ -1,11 +1,14 @@
 /**
  * A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over.
  * For tasks with keys, also ends the session of a running one and cancels it, and recounts a key.
+ * Beside that, pauses tenants, one after the other, for longer than workers need to hear of it.
  */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import { TASK_KEYS } from '../invariants/families.ts';
 import { SCHEDULE } from '../invariants/schedules.ts';
+import { TENANTS } from '../invariants/tenants.ts';
+import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
 import { SETTLE_MS } from '../../../shared/tasks/queue/key-report.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
 import { SessionClient } from '../../../shared/session/session-client.ts';
@@ -73,7 +76,8 @@ export async function operate(
       return `recount: ${(await operator.recountKey(key, { shards: profile.shards })).kind}`;
     },
   ];
-  while (!isOver()) {
+  const pausing = profile.tenants ? pauseTenants(place, operator, isOver) : undefined;
+  while (profile.operator && !isOver()) {
     await runtime.clock.sleep(prng.exponential(3_000));
     try {
       if (prng.chance(PAUSE_CHANCE)) {
@@ -87,14 +91,39 @@ export async function operate(
       seen('operator: the store did not answer');
     }
   }
-  await openAgain(operator, runtime.clock);
+  await pausing;
+  await openAgain(operator, queues, runtime.clock);
 }
 
-async function openAgain(operator: TaskOperator, clock: { sleep(ms: number): Promise<void> }): Promise<void> {
+async function pauseTenants(place: WorkerPlace, operator: TaskOperator, isOver: () => boolean): Promise<void> {
+  const prng = place.prng.fork('tenants');
+  const { clock } = place.process.runtime;
+  while (!isOver()) {
+    await clock.sleep(prng.exponential(4_000));
+    const [tenant, until] = [prng.pick(TENANTS), clock.monotonic() + prng.between(2_000, 25_000)];
+    try {
+      await operator.pause({ tenant });
+      place.seen('operator: paused a tenant');
+      while (!isOver() && clock.monotonic() < until) await clock.sleep(1_000);
+      if (!isOver()) await operator.resume({ tenant });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+}
+
+/** Also what one before has left paused. */
+async function openAgain(
+  operator: TaskOperator,
+  queues: QueueStore,
+  clock: { sleep(ms: number): Promise<void> },
+): Promise<void> {
   for (;;) {
     try {
-      await operator.resume();
-      return;
+      const { pausedTenants = [] } = await operator.resume();
+      for (const tenant of pausedTenants) await operator.resume({ tenant });
+      const record = await queues.get(QUEUE);
+      if (record?.isPaused !== true && (record?.pausedTenants?.size ?? 0) === 0) return;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       await clock.sleep(200);
