@@ -113,6 +113,7 @@ export type { KeyReport, KeysQuery, RecountReport } from '../shared/tasks/queue/
 export type { PassReport, TurnReport } from '../shared/tasks/queue/pass-turn.ts';
 export type {
   KeyOption,
+  PauseOption,
   QueueOption,
   RetryReport,
   RescheduleReport,

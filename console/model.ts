@@ -38,6 +38,9 @@ export interface QueueFigures {
   readonly isPaused: boolean;
   /** Why it was paused, or resumed. */
   readonly reason: string | undefined;
+  /** Tenants whose tasks workers do not claim, and how many of the due entries are theirs. */
+  readonly pausedTenants: readonly string[];
+  readonly held: number;
   /** Due index entries (running tasks included), and delayed ones. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: number;

@@ -1,6 +1,7 @@
 /** `leasehold keys`: shows a key that limits or orders tasks, and repairs it after rows were deleted, edited or restored. */
 import { Command } from 'commander';
 import type { KeyReport } from '../../shared/tasks/queue/key-report.ts';
+import type { TurnReport } from '../../shared/tasks/queue/pass-turn.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
@@ -20,7 +21,10 @@ export function keysCommand(bind: Bind): Command {
     .description('Shows keys that limit or order tasks, and repairs them after rows were deleted, edited or restored.');
   const show = new Command('show')
     .argument('<key>', 'the key', name)
-    .description('One key: its limit, the count in its row, its running tasks as read, and those that wait.')
+    .description(
+      'One key: its limit, the count in its row, its running tasks as read, and those that wait; ' +
+        'of a key that orders tasks: which one has the turn.',
+    )
     .addOption(queueOption())
     .addOption(shardsOption());
   keys.addCommand(bind<QueueOptions>(show, showKey));
@@ -46,8 +50,11 @@ async function showKey({ output, connect, runtime }: Context, options: QueueOpti
   using connection = await connect();
   const { operator } = connection.queue(options.queue, options.shards);
   const report = await operator.key(key, { shards: options.shards });
-  if (isUnknown(report)) throw noSuchKey(report);
-  output.answer(report, () => keyText(report, runtime.clock.now()));
+  // A key that only orders tasks has a line instead of a row.
+  const turn = isUnknown(report) ? await operator.turn(key) : undefined;
+  if (turn === undefined) output.answer(report, () => keyText(report, runtime.clock.now()));
+  else if (turn.kind === 'empty') throw noSuchKey(report);
+  else output.answer({ queue: options.queue, key, ...turn }, () => turnText(turn, options.queue, key));
 }
 
 async function recountKey(context: Context, options: QueueOptions & AuditOptions, key: string): Promise<void> {
@@ -77,11 +84,26 @@ async function passTurn(
   if (report.kind === 'alive')
     throw new CommandError(
       EXIT.refused,
-      `task ${report.head} in queue ${queue} has the turn and is ${report.state}: ` +
-        `the turn passes ${report.state === 'cancelled' ? 'when a worker meets it' : 'when it ends'}; nothing was done`,
+      `task ${report.head} in queue ${queue} ${aliveText(report, queue)}; nothing was done`,
     );
   const to = report.next === undefined ? 'no task waits' : `it is the turn of task ${printable(report.next)}`;
   context.output.answer({ queue, key, ...report }, () => `passed ticket ${report.ticket}: ${to}`);
+}
+
+function turnText(turn: Exclude<TurnReport, { kind: 'empty' }>, queue: string, key: string): string {
+  const line = `key ${printable(key)} of queue ${printable(queue)} orders tasks`;
+  return turn.kind === 'lost'
+    ? `${line}: the row of the task that has the turn is gone; repair: leasehold keys pass ${printable(key)}`
+    : `${line}: task ${printable(turn.head)} ${aliveText(turn, queue)}`;
+}
+
+function aliveText({ state, pausedTenant }: Extract<TurnReport, { kind: 'alive' }>, queue: string): string {
+  if (pausedTenant !== undefined)
+    return (
+      `has the turn and is ${state}, but its tenant is paused, so the others wait: ` +
+      `leasehold queues resume ${printable(queue)} --tenant ${printable(pausedTenant)}`
+    );
+  return `has the turn and is ${state}: the turn passes ${state === 'cancelled' ? 'when a worker meets it' : 'when it ends'}`;
 }
 
 function isUnknown({ hasRow, limits }: KeyReport): boolean {

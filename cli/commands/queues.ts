@@ -1,9 +1,12 @@
 /** `leasehold queues`: shows backlogs and workers, and pauses and resumes queues. */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { hintFor } from '../../shared/core/validate/options.ts';
 import { take } from '../../shared/core/runtime/take.ts';
+import { openEntries } from '../../shared/tasks/queue/listing.ts';
+import { NEVER } from '../../shared/tasks/task/batch.ts';
+import { isPausedTenant } from '../../shared/tasks/task/queue-store.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { name, spanOption } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
@@ -26,12 +29,13 @@ import {
 } from '../queue/queue-summary.ts';
 import { stateText } from '../queue/task-words.ts';
 import { shardsOption } from '../queue/options.ts';
+import { shardsInUse } from '../queue/shards.ts';
 
 interface ShardsOptions {
   readonly shards: number;
 }
 
-type ChangeOptions = ShardsOptions & AuditOptions;
+type ChangeOptions = ShardsOptions & AuditOptions & { readonly tenant?: string };
 type DrainOptions = ShardsOptions & { readonly timeout?: number };
 
 /** Maximum number of queues that are searched for a similar name. */
@@ -57,18 +61,21 @@ export function queuesCommand(bind: Bind): Command {
   queues.addCommand(bind<ShardsOptions>(stats, showStats));
   const pause = new Command('pause')
     .argument('<name>', 'the queue', name)
-    .description('Stops claims of its tasks within a few seconds. Running tasks finish, and you can still enqueue.');
+    .description(
+      'Stops claims of its tasks, or those of one tenant, within a few seconds. Running tasks finish, and you can still enqueue.',
+    );
   const resume = new Command('resume')
     .argument('<name>', 'the queue', name)
-    .description('Lets workers claim its tasks again.');
+    .description('Lets workers claim its tasks again, or those of one tenant.');
   for (const [verb, command] of [['pause', pause] as const, ['resume', resume] as const]) {
+    command.addOption(new Option('--tenant <tenant>', 'only the tasks of this tenant').argParser(name));
     command.addOption(shardsOption()).addOption(reasonOption()).addOption(byOption());
     queues.addCommand(bind<ChangeOptions>(command, (context, options, queue) => change(context, options, queue, verb)));
   }
   const drain = new Command('drain')
     .argument('<name>', 'the queue', name)
     .description(
-      'Waits until no task is due or running; for a paused queue, until none is running. Changes ' +
+      'Waits until no task is due or running; for a paused queue or tenant, until none is running. Changes ' +
         'nothing: stop adding, or pause another queue, as you like.',
     )
     .addOption(shardsOption())
@@ -151,13 +158,26 @@ async function change(
 ): Promise<void> {
   using connection = await connect();
   const there = connection.queue(queue, options.shards);
+  const { tenant } = options;
   const isKnown = await hasTraces(connection, there);
-  const record = await there.operations.execute(`queue.${verb}`, { queue }, operatorOf(options));
-  output.answer(record, () => `queue ${printable(queue)} is ${record.isPaused ? 'paused' : 'active'}`);
+  const record = await there.operations.execute(`queue.${verb}`, { queue, tenant }, operatorOf(options));
+  const what = tenant === undefined ? '' : `tenant ${printable(tenant)} of `;
+  const isPaused = tenant === undefined ? record.isPaused : isPausedTenant(record, tenant);
+  output.answer(record, () => `${what}queue ${printable(queue)} is ${isPaused ? 'paused' : 'active'}`);
+  if (tenant !== undefined && record.isPaused) output.note(`queue ${printable(queue)} itself is paused`);
+  if (tenant !== undefined && isPaused && !(await hasTaskOf(there, tenant)))
+    output.note(`no task of tenant ${printable(tenant)} waits or runs in queue ${printable(queue)}: is that its name?`);
   if (!isKnown)
     output.note(
       `queue ${printable(queue)} has had no worker that is deployed, and has no task that waits or is dead: is that its name?`,
     );
+}
+
+async function hasTaskOf(there: QueueConnection, tenant: string): Promise<boolean> {
+  const shards = await shardsInUse(there);
+  for await (const page of openEntries(there.store, { queue: there.queue, shards, now: NEVER }))
+    if (page.some((entry) => entry.tenant === tenant)) return true;
+  return false;
 }
 
 /** A queue does not need its own row, so a mistyped name is only detected because nothing belongs to it. */
@@ -185,9 +205,11 @@ async function drainQueue(
       return EXIT.done;
     }
     const now = runtime.clock.monotonic();
-    restsSince = census.isPaused && census.running === 0 ? (restsSince ?? now) : undefined;
+    const isHeld = census.isPaused || census.held === due;
+    restsSince = isHeld && census.running === 0 ? (restsSince ?? now) : undefined;
     if (restsSince !== undefined && now >= restsSince + REST_MS) {
-      output.answer(census, () => `queue ${printable(queue)} is paused, and ${seenOf(census)} none runs`);
+      const who = census.isPaused ? `queue ${printable(queue)} is` : 'the tenants of all due tasks are';
+      output.answer(census, () => `${who} paused, and ${seenOf(census)} none runs`);
       return EXIT.done;
     }
     if (now >= deadline)
@@ -223,6 +245,7 @@ function censusText(census: QueueSummary, suspended: SuspendedTasks): string {
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
     ['delayed', counted(sumOf(census.later), more)],
     ['suspended', suspendedText(suspended)],
+    ...pausedFacts(census),
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],
     ['workers', workersText(workers)],
@@ -240,6 +263,13 @@ function suspendedText({ tasks, looked, later }: SuspendedTasks): string | undef
   return `${tasks.length}${looked < later ? ` of the ${looked} delayed that are due last` : ''}`;
 }
 
+/** Only if a tenant is paused. */
+function pausedFacts({ pausedTenants, held, more }: QueueSummary): readonly (readonly [string, string])[] {
+  if (pausedTenants.length === 0) return [];
+  const names = pausedTenants.map((tenant) => shortened(tenant, 40)).join(', ');
+  return [['paused tenants', `${names}; ${counted(held, more)} due`]];
+}
+
 const HELP = `
 Tasks that run still count as due: their index entry stays until they end.
 Which of them run is looked up for the oldest 200, and for more while none of these waits.
@@ -248,4 +278,5 @@ Workers see a pause within 5 seconds, so drain ends when a paused queue has been
 Examples:
   $ leasehold queues stats media
   $ leasehold queues pause media --reason 'the thumbnail store is down'
+  $ leasehold queues pause media --tenant acme --reason 'their supplier is down'
   $ leasehold queues drain media --timeout 10m && deploy`;

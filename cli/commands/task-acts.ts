@@ -126,7 +126,11 @@ async function cancelSelected(context: Context, options: CancelOptions): Promise
     .join(', ');
   if (found.ready + found.running === 0)
     throw new CommandError(EXIT.refused, `queue ${queue} has 0 unfinished tasks of ${what}: nothing was done`);
-  if (tenant !== undefined) output.note('a worker may start some meanwhile: pause the queue first to let none start');
+  if (tenant !== undefined)
+    output.note(
+      'a worker may start some meanwhile; to let none start, pause the tenant first: ' +
+        `leasehold queues pause ${printable(queue)} --tenant ${printable(tenant)}`,
+    );
   const counted = `${found.ready} waiting and ${plural(found.running, 'running task')}`;
   await confirm(context, `cancels in queue ${queue} ${counted} of ${what}:`, values, options);
   let shownAt = 0;
@@ -142,6 +146,7 @@ async function cancelSelected(context: Context, options: CancelOptions): Promise
       ? `cancelled ${plural(report.cancelled, 'task')}`
       : `cancelled ${plural(report.cancelled, 'task')}; ${report.requested} run, and are told by the next heartbeat`,
   );
+  if (report.left > 0) output.note(`${plural(report.left, 'task')} came up again in each round: call it again`);
 }
 
 /** Cancelled tasks between two lines of progress. */

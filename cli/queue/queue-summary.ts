@@ -4,9 +4,11 @@ import { liveWorkers, permitHolders } from '../../shared/tasks/dispatch/live-wor
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
 import { take } from '../../shared/core/runtime/take.ts';
+import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
+import type { ListedEntry } from '../../shared/tasks/queue/listing.ts';
 import { openEntries } from '../../shared/tasks/queue/listing.ts';
+import { isPausedTenant } from '../../shared/tasks/task/queue-store.ts';
 import { FirstTickets } from '../../shared/tasks/task/line.ts';
-import type { GroupHint, ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { CliConnection, QueueConnection } from '../connection.ts';
@@ -54,6 +56,9 @@ export async function suspendedTasks(queue: QueueConnection, now: number): Promi
 export interface QueueSummary {
   readonly queue: string;
   readonly isPaused: boolean;
+  /** Tenants whose tasks workers do not claim, and how many of the due tasks are theirs. */
+  readonly pausedTenants: readonly string[];
+  readonly held: number;
   /** Entries of the index by priority: due ones, including running tasks, and delayed ones. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: Readonly<Record<Priority, number>>;
@@ -80,11 +85,15 @@ export async function summarizeQueue(connection: CliConnection, queue: QueueConn
     take(queue.operator.dead(), COUNT_LIMIT),
     workersOf(connection, queue.queue, now),
   ]);
-  const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT, now });
+  const isPaused = (tenant: string | undefined): boolean => isPausedTenant(record, tenant);
+  const open = hints.filter(({ tenant }) => !isPaused(tenant));
+  const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT, now, isPaused });
   const unfinished = looked.filter(({ state }) => state === 'ready' || state === 'running');
   return {
     queue: queue.queue,
     isPaused: record?.isPaused === true,
+    pausedTenants: [...(record?.pausedTenants ?? [])].sort(),
+    held: hints.length - open.length,
     ...counts,
     more: counts.more || dead.more,
     looked: unfinished.length,
@@ -92,7 +101,7 @@ export async function summarizeQueue(connection: CliConnection, queue: QueueConn
     oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
     dead: dead.rows.length,
     workers,
-    wanted: wantedNow(record, hints, workers, now),
+    wanted: wantedNow(record, open, workers, now),
     tookMs: record?.tookMs,
   };
 }
@@ -125,15 +134,15 @@ export function sumOf(counts: Readonly<Record<Priority, number>>): number {
 
 type Counts = Pick<QueueSummary, 'due' | 'later' | 'more'> & {
   /** The due entries, and the first one of each line only. */
-  readonly hints: readonly ReadyEntry[];
+  readonly hints: readonly ListedEntry[];
 };
 
 async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>, now: number): Promise<Counts> {
   const due = { high: 0, normal: 0, low: 0 };
   const later = { high: 0, normal: 0, low: 0 };
-  const hints: (ReadyEntry & Partial<Pick<GroupHint, 'line'>>)[] = [];
+  const hints: ListedEntry[] = [];
   const firsts = new FirstTickets();
-  const first = (): readonly ReadyEntry[] => hints.filter(({ line }) => firsts.has(line));
+  const first = (): readonly ListedEntry[] => hints.filter(({ line }) => firsts.has(line));
   for (const priority of PRIORITIES) {
     for await (const page of openEntries(queue.store, { ...queue, priorities: [priority], now: END_OF_TIME })) {
       for (const hint of page) {

@@ -65,10 +65,16 @@ export function delayedOf({ later, isMore }) {
 }
 
 /** @param {QueueFigures} figures */
-function queueName({ queue, isPaused, reason }) {
+function queueName({ queue, isPaused, reason, pausedTenants }) {
   return [
     h('a', { href: to('tasks', { queue }) }, queue),
     isPaused && reason && h('small', { class: 'below short' }, reason),
+    pausedTenants.length > 0 &&
+      h(
+        'small',
+        { class: 'below short' },
+        `paused of it: ${pausedTenants.length === 1 ? 'a tenant' : `${pausedTenants.length} tenants`}`,
+      ),
   ];
 }
 
@@ -82,7 +88,7 @@ function queueBadge(figures) {
 
 /** Due tasks by priority and delayed ones, side by side, with the remaining figures to open. @param {QueueFigures} figures */
 function stack(figures) {
-  const { due, later, isMore, isPaused, reason, workers, wanted, tookMs, flow } = figures;
+  const { due, later, isMore, isPaused, reason, pausedTenants, held, workers, wanted, tookMs, flow } = figures;
   const parts = [
     ...PRIORITIES.map((priority) => ({ name: priority, count: due[priority] })),
     { name: 'delayed', count: later },
@@ -102,6 +108,7 @@ function stack(figures) {
     ),
     factsOf([
       ['paused', isPaused ? reason : undefined],
+      ['paused tenants', pausedTenants.length === 0 ? undefined : `${pausedTenants.join(', ')}; ${held} due`],
       ...PRIORITIES.map(
         (priority) =>
           /** @type {const} */ ([

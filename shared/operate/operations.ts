@@ -104,12 +104,12 @@ const OPERATIONS = {
   }),
   'queue.pause': operation({
     target: queueTarget,
-    execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.pause({ queue, reason }),
+    execute: ({ queue, tenant }: PauseInput, { operator }, { reason }) => operator.pause({ queue, tenant, reason }),
     outcome: () => 'paused',
   }),
   'queue.resume': operation({
     target: queueTarget,
-    execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
+    execute: ({ queue, tenant }: PauseInput, { operator }, { reason }) => operator.resume({ queue, tenant, reason }),
     outcome: () => 'resumed',
   }),
   /** Sets the count of a key to the number of its running tasks. */
@@ -214,6 +214,11 @@ const OPERATIONS = {
 
 interface QueueInput {
   readonly queue: string;
+}
+
+interface PauseInput extends QueueInput {
+  /** Only its tasks. */
+  readonly tenant?: string | undefined;
 }
 
 interface KeyInput extends QueueInput {
@@ -331,12 +336,13 @@ function keyTarget({ queue, key }: KeyInput): string {
   return `${queue}/${key}`;
 }
 
-function queueTarget({ queue }: QueueInput): string {
-  return queue;
+function queueTarget({ queue, tenant }: PauseInput): string {
+  return tenant === undefined ? queue : `${queue}/* tenant ${tenant}`;
 }
 
-function endedText({ cancelled, requested }: CancelAllReport): string {
-  return `${cancelled} cancelled, ${requested} asked to stop`;
+function endedText({ cancelled, requested, left }: CancelAllReport): string {
+  const more = left === 0 ? '' : `, ${left} were left in the last round`;
+  return `${cancelled} cancelled, ${requested} asked to stop${more}`;
 }
 
 function kindOf({ kind }: { readonly kind: string }): string {

@@ -38,6 +38,7 @@ import type { PayloadStore } from '../tasks/task/payload.ts';
 import { MAX_EPOCH_MS, validMoment } from '../core/validate/moment.ts';
 import type { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
 import type { TaskSchedule } from '../tasks/schedule/declaration.ts';
+import { isPausedTenant } from '../tasks/task/queue-store.ts';
 import type { TaskRecord } from '../tasks/task/task.ts';
 import { DEFAULT_QUEUE } from '../tasks/task/task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
@@ -360,14 +361,15 @@ export class TestKit {
     return next === Infinity ? 0 : next - now;
   }
 
-  async #obstacleTo({ queue }: TaskRecord): Promise<string | undefined> {
+  async #obstacleTo({ queue, tenant }: TaskRecord): Promise<string | undefined> {
     if (!this.#workers.has(queue))
       return (
         `it is in queue ${queue}, and the workers of this kit work on queue ${this.#queues.join(' and ')}: ` +
         'pass its module in the option queues'
       );
     const record = await this.#stores.queues.get(queue);
-    return record?.isPaused === true ? `its queue is paused: ${record.reason}` : undefined;
+    if (record?.isPaused === true) return `its queue is paused: ${record.reason}`;
+    return isPausedTenant(record, tenant) ? `its tenant ${tenant} is paused` : undefined;
   }
 
   /** Defines the schedules that the module exports, as its worker does when it starts. */

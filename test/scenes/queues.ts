@@ -31,6 +31,21 @@ export const QUEUES: readonly Scene[] = [
     act: (party) => operator(party).resume(),
     rivals: { 'another pauses': (party) => other(party).pause({ reason: 'theirs' }) },
   }),
+  scene('queue.change', 'pause a tenant', {
+    act: (party) => operator(party).pause({ tenant: 'acme' }),
+    rivals: {
+      'another pauses the queue': (party) => other(party).pause({ reason: 'theirs' }),
+      'another pauses a tenant': (party) => other(party).pause({ tenant: 'beta' }),
+    },
+  }),
+  scene('queue.change', 'resume a tenant', {
+    before: (party) => other(party).pause({ tenant: 'acme' }),
+    act: (party) => operator(party).resume({ tenant: 'acme' }),
+    rivals: {
+      'another resumes it': (party) => other(party).resume({ tenant: 'acme' }),
+      'another pauses a tenant': (party) => other(party).pause({ tenant: 'beta' }),
+    },
+  }),
   scene('queue.get', 'read a queue', {
     before: (party) => other(party).pause(),
     act: (party) => queues(party).get(QUEUE),

@@ -7,6 +7,7 @@ import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
 import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
 import type { TaskStoreOptions } from '../../shared/tasks/rows/task/adding-store.ts';
+import { createQueueStore } from '../../shared/tasks/rows/dynamo-queue-store.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
@@ -15,10 +16,12 @@ import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import { registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Slice } from '../../shared/tasks/task/slice.ts';
+import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
 import { runWorker } from '../../shared/tasks/worker/run-worker.ts';
@@ -39,6 +42,7 @@ export interface MemoryQueue {
   readonly tasks: TaskStore;
   readonly operations: TaskOperatorStore;
   readonly client: TaskClient;
+  readonly operator: TaskOperator;
   /** Requests of all processes. */
   readonly meter: Meter;
   /** Starts a worker: the test lets time pass. Ends when its backlog is drained, or when it dies: then there is no report. */
@@ -66,9 +70,12 @@ interface MemoryWorkOptions {
   readonly lingerMs?: number;
   readonly onEnqueued?: WorkerPorts['onEnqueued'];
   readonly log?: TaskLog;
+  /** Whether it reads the queue's row, which says what is paused. Default: not. */
+  readonly asksQueue?: boolean;
 }
 
 interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations'> {
+  readonly queues: QueueStore;
   readonly sessions: SessionStore;
 }
 
@@ -88,6 +95,7 @@ export function openMemoryQueue(
       tasks: createTaskStore(sender, options),
       operations: createTaskOperatorStore(sender, options),
       sessions: createSessionStore(sender, TABLE),
+      queues: createQueueStore(sender, TABLE),
     };
   };
   const stores = storesOf();
@@ -99,6 +107,7 @@ export function openMemoryQueue(
     tasks: stores.tasks,
     operations: stores.operations,
     client: new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE }),
+    operator: new TaskOperator({ ...stores, runtime, gauge: noSkewGauge }, { queue: QUEUE }),
     start,
     work: (definitions, options) => clock.runUntil(start(definitions, options), () => true),
     taskUnits: () =>
@@ -117,8 +126,8 @@ export function openMemoryQueue(
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
     const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
-    const { lingerMs, onEnqueued, slice, shards = 1, homeShards = [0] } = options;
-    const { tasks, sessions } = storesOf(process);
+    const { lingerMs, onEnqueued, slice, shards = 1, homeShards = [0], asksQueue = false } = options;
+    const { tasks, sessions, queues } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
       const session = await SessionHolder.create(
@@ -137,7 +146,8 @@ export function openMemoryQueue(
         graceMs: 1_000,
         deadlineMonotonicMs: Infinity,
       };
-      const ports = { tasks, sessions, session, runtime, gauge: noSkewGauge, log, onEnqueued };
+      const asked = asksQueue ? queues : undefined;
+      const ports = { tasks, sessions, queues: asked, session, runtime, gauge: noSkewGauge, log, onEnqueued };
       try {
         return await runWorker(registerTasks(definitions), ports, settings, handBack);
       } finally {

@@ -24,5 +24,6 @@ export function pickerPorts({ runtime, stores }: Place): PickerPorts {
     isTriedAlone: () => false,
     lanes: () => undefined,
     shards: () => undefined,
+    isPaused: () => false,
   };
 }

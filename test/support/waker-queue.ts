@@ -8,6 +8,7 @@ import { createStores } from '../../shared/client/stores.ts';
 import { createTaskStores } from '../../shared/client/task-stores.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
+import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
@@ -55,6 +56,10 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
     areRowsBehind ? Promise.resolve([]) : wakersStores.tasks.getMany(keys, onDamaged);
   const page = (partition: ReadyPartition, query: { readonly now: number; readonly limit: number }) =>
     isIndexBehind ? Promise.resolve({ hints: [], next: undefined }) : wakersStores.tasks.page(partition, query);
+  const pageOfGroups: typeof wakersStores.tasks.pageOfGroups = (partition, query) =>
+    isIndexBehind
+      ? Promise.resolve({ entries: [], next: undefined })
+      : wakersStores.tasks.pageOfGroups(partition, query);
   let whileDeciding: (() => Promise<unknown>) | undefined;
   const noteStarts: typeof wakersStores.queues.noteStarts = async (...note) => {
     const act = whileDeciding;
@@ -66,7 +71,7 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
     new Waker(
       {
         ...wakersStores,
-        tasks: { ...wakersStores.tasks, page, getMany },
+        tasks: { ...wakersStores.tasks, page, pageOfGroups, getMany },
         queues: { ...wakersStores.queues, noteStarts },
         runtime,
         workers: {
@@ -98,9 +103,9 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
     beforeNote: (act: () => Promise<unknown>) => (whileDeciding = act),
     /** Eventually consistent reads show no row yet. */
     missRows: () => (areRowsBehind = true),
-    async enqueue(count: number, runInMs = 0): Promise<readonly string[]> {
+    async enqueue(count: number, runInMs = 0, options: EnqueueOptions = {}): Promise<readonly string[]> {
       const ids = Array.from({ length: count }, () => systemIds.unique());
-      for (const id of ids) await client.enqueue('task', {}, { id, delay: `${runInMs}ms` });
+      for (const id of ids) await client.enqueue('task', {}, { id, delay: `${runInMs}ms`, ...options });
       return ids;
     },
     /** One task of a key. */

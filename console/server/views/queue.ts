@@ -2,7 +2,8 @@
 import { workerName } from '../../../shared/tasks/dispatch/live-workers.ts';
 import { wantedNow } from '../../../shared/tasks/dispatch/wanted-now.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
-import type { ReadyEntry } from '../../../shared/tasks/task/task-store.ts';
+import type { ListedEntry } from '../../../shared/tasks/queue/listing.ts';
+import { isPausedTenant } from '../../../shared/tasks/task/queue-store.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
 import type { Count, QueueFigures } from '../../model.ts';
@@ -31,7 +32,7 @@ const SESSIONS_PER_LOOK = 4;
 /** How far a poll read one source. */
 interface Walk {
   readonly source: Source;
-  readonly hints: ReadyEntry[];
+  readonly hints: ListedEntry[];
   after: unknown;
 }
 
@@ -90,8 +91,11 @@ export class QueueLook {
     ]);
     const hints = walks.flatMap((walk) => walk.hints);
     const due = hints.filter(({ readyAt }) => readyAt <= at);
+    const open = due.filter(({ tenant }) => !isPausedTenant(record, tenant));
     const oldest = await this.#readOldest(due);
-    const waiting = oldest.flatMap((task) => (task.state === 'ready' ? [task.readyAt] : []));
+    const waiting = oldest.flatMap((task) =>
+      task.state === 'ready' && !isPausedTenant(record, task.tenant) ? [task.readyAt] : [],
+    );
     this.#running = oldest.filter((task) => task.state === 'running');
     const figures: QueueFigures = {
       queue: this.queue,
@@ -100,13 +104,15 @@ export class QueueLook {
       workers,
       isPaused: record?.isPaused === true,
       reason: record?.reason,
+      pausedTenants: [...(record?.pausedTenants ?? [])].sort(),
+      held: due.length - open.length,
       due: byPriority(walks, at),
       later: hints.length - due.length,
       isMore: walks.some(({ after }) => after !== undefined),
       looked: oldest.length,
       running: this.#running.length,
       oldestReadyAgeMs: waiting.length === 0 ? null : Math.max(0, at - Math.min(...waiting)),
-      wanted: wantedNow(record, due, workers, at) ?? null,
+      wanted: wantedNow(record, open, workers, at) ?? null,
       tookMs: record?.tookMs ?? null,
       flow: this.#flow.note(at, walks.map(sightOf)),
     };
@@ -136,7 +142,7 @@ export class QueueLook {
     return walks;
   }
 
-  async #readOldest(due: readonly ReadyEntry[]) {
+  async #readOldest(due: readonly ListedEntry[]) {
     const stores = this.#connection.open();
     const oldest = due.toSorted((one, other) => one.readyAt - other.readyAt);
     const tasks = [];

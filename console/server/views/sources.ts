@@ -1,5 +1,6 @@
 /** Sources of a queue's unfinished tasks: by priority and shard in the ready index; tasks with a tenant in their own index. */
-import type { ReadyEntry, TaskStore } from '../../../shared/tasks/task/task-store.ts';
+import type { ListedEntry } from '../../../shared/tasks/queue/listing.ts';
+import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
 import type { Priority } from '../../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 
@@ -13,7 +14,7 @@ export interface Source {
     tasks: TaskStore,
     after: unknown,
     limit: number,
-  ): Promise<{ readonly hints: readonly ReadyEntry[]; readonly next: unknown }>;
+  ): Promise<{ readonly hints: readonly ListedEntry[]; readonly next: unknown }>;
 }
 
 /** Later than any task is due. */

@@ -114,7 +114,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...['batch', 'children', 'follower', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
-  ...['paused', 'lanes', 'shards', 'took', 'unknown', 'names'],
+  ...['paused', 'pausedTenants', 'lanes', 'shards', 'took', 'unknown', 'names'],
   ...['concurrency', 'startWithin', 'starts'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter', 'childrenDigest', 'countedAt'],

@@ -50,6 +50,8 @@ export interface SampleFacts {
   readonly turns: Turns;
   /** Names that the workers of this queue do not define, as they report. */
   readonly unknownNames: ReadonlySet<string>;
+  /** Whether an operator has paused a tenant. */
+  readonly isPaused: (tenant: string | undefined) => boolean;
 }
 
 type StartWithin = { readonly startWithinMs: number };
@@ -116,12 +118,14 @@ export function servable(
 const STILL_CUT_SHORT = 0.1;
 
 /**
- * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet, or behind others in its line.
+ * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet, or behind others in its line, or of a paused
+ * tenant.
  * A worker must pass the turn of a task that was cancelled before it.
  * A key whose rate is used up still counts while its row has a running task, because the worker of that task may have crashed, and if its next
  * window begins before a worker that is started now has looked.
  */
-function partOf(row: TaskRecord, { now, elsewhere, keys, turns, unknownNames }: SampleFacts): string {
+function partOf(row: TaskRecord, { now, elsewhere, keys, turns, unknownNames, isPaused }: SampleFacts): string {
+  if (isPaused(row.tenant)) return 'over';
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
   if (isBehind(row, turns)) return 'over';
   if (row.state === 'cancelled' && row.isInLine) return 'free';

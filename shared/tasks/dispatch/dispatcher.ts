@@ -12,6 +12,7 @@ import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Slice } from '../task/slice.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
+import { isPausedTenant } from '../task/queue-store.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { TaskStore } from '../task/task-store.ts';
@@ -173,7 +174,8 @@ export async function lookAtBacklog(
   const known = Math.max(settings.shards, record?.shards ?? 0);
   const { clock } = ports.runtime;
   const limit = pageLimit(settings, record?.tookMs, known);
-  const pages = await readBacklog({ ...ports, clock }, { queue, known, limit });
+  const isPaused = (tenant: string | undefined): boolean => isPausedTenant(record, tenant);
+  const pages = await readBacklog({ ...ports, clock, isPaused }, { queue, known, limit });
   const shards = shardsOf(pages, known);
   await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, record, ports, queue);
   const now = clock.now();

@@ -37,6 +37,8 @@ interface BacklogQuery {
 interface BacklogPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
   readonly clock: Clock;
+  /** Whether an operator has paused a tenant: none of its tasks is counted. */
+  readonly isPaused: (tenant: string | undefined) => boolean;
   /** Called for each foreign entry, which is not counted. */
   readonly onDamaged: (error: unknown) => void;
 }
@@ -81,7 +83,7 @@ export function shardsOf(pages: readonly PartitionPage[], known: number): number
 
 async function readPartition(
   { lane, partition, limit, firsts }: Partition,
-  { tasks, clock, onDamaged }: BacklogPorts,
+  { tasks, clock, isPaused, onDamaged }: BacklogPorts,
 ): Promise<PartitionPage> {
   const now = clock.now();
   if (lane.isOfGroups) {
@@ -89,6 +91,7 @@ async function readPartition(
       now,
       wanted: limit,
       quantum: limit,
+      isPaused,
       visit: (group) => {
         for (const { hint } of group) firsts.see(hint.line);
         const [first] = group;

@@ -37,12 +37,14 @@ interface OldestReadyQuery {
   readonly atLeast: number;
   readonly now: number;
   readonly onDamaged?: (error: unknown) => void;
+  /** Whether an operator has paused a tenant: none of its tasks counts. Default: no entry is of one that is. */
+  readonly isPaused?: (tenant: string | undefined) => boolean;
 }
 
 export async function findOldestReady(
   due: readonly ReadyEntry[],
   tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'getTurns'>,
-  { atLeast, now, onDamaged }: OldestReadyQuery,
+  { atLeast, now, onDamaged, isPaused = () => false }: OldestReadyQuery,
 ): Promise<OldestReady> {
   const entries = choose(due.toSorted((one, other) => one.readyAt - other.readyAt));
   const looked: TaskRecord[] = [];
@@ -53,7 +55,7 @@ export async function findOldestReady(
   while (batch.length > 0) {
     const rows = await tasks.getMany(batch, onDamaged);
     looked.push(...rows);
-    const waiting = rows.filter((row) => row.state === 'ready');
+    const waiting = rows.filter((row): row is ReadyTask => row.state === 'ready' && !isPaused(row.tenant));
     turns = await readTurns(waiting, ports, { known: turns, limit: KEYS_LIMIT });
     const first = waiting.filter((task) => !isBehind(task, turns));
     keys = await readKeys(first, ports, { known: keys, limit: KEYS_LIMIT });

@@ -8,6 +8,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
+import { isPausedTenant } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { Demand } from './demand.ts';
@@ -31,7 +32,7 @@ interface Situation {
   readonly hints: readonly ReadyEntry[];
   /** Rows that have been read already. */
   readonly rows: readonly TaskRecord[];
-  readonly record: Pick<QueueRecord, 'unknownNames'> | undefined;
+  readonly record: QueueRecord | undefined;
   /** Sessions of the live workers that hold a permit. */
   readonly holders: readonly string[];
   /** Started workers that have no permit yet. */
@@ -74,7 +75,8 @@ export async function plan(
     const keys = await readKeys(rated, ports);
     const turns = await readTurns(sample, ports);
     const unknownNames = new Set(record?.unknownNames);
-    return servable(seen, sample, { now, elsewhere, keys, turns, unknownNames }, settings);
+    const isPaused = (tenant: string | undefined): boolean => isPausedTenant(record, tenant);
+    return servable(seen, sample, { now, elsewhere, keys, turns, unknownNames, isPaused }, settings);
   }
 }
 

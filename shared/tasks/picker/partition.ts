@@ -34,6 +34,8 @@ export interface PartitionPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
+  /** Whether an operator has paused a tenant: none of its tasks is proposed. */
+  readonly isPaused: (tenant: string | undefined) => boolean;
 }
 
 export type Hint = ReadyEntry & Partial<Pick<GroupHint, 'line'>>;
@@ -205,7 +207,7 @@ export class Partition {
 
   /** A walk begins again with the oldest tasks of a group, and would walk over those of others each time, so entries are drawn instead. */
   async #walkOn({ wanted, isWorthReading, visit, admit }: PollQuery): Promise<number> {
-    const { runtime, onDamaged } = this.#ports;
+    const { runtime, onDamaged, isPaused } = this.#ports;
     const [tried, passed] = [new Set<string>(), new Set<string>()];
     const isTried = (hint: GroupHint): boolean => {
       if (!isWorthReading(hint)) return false;
@@ -218,6 +220,7 @@ export class Partition {
     const { hints, isFullyRead, pages } = await this.#walk.next({
       now: runtime.clock.now(),
       wanted,
+      isPaused,
       isWorthReading: isTried,
       visit: (group) => visit(this.name, group),
       admit,

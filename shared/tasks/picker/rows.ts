@@ -2,7 +2,7 @@
  * `Rows` turns hints into candidates: it reads the rows of tasks, and says which of them this worker may try.
  *
  * Hints may be stale; the row decides what is proposed, and the condition of the claim decides what happens. Left out are tasks that are
- * checked out here, that a live session holds, whose key is full, or whose turn has not come. Each is skipped for a while.
+ * checked out here, that a live session holds, whose key is full, whose turn has not come, or whose tenant is paused. Each is skipped for a while.
  * A task of an expired session may be taken over; expired sessions are ended on the way.
  */
 import { ClockSkewError, StoreUnavailableError } from '../../core/errors.ts';
@@ -30,6 +30,7 @@ export interface RowsPorts extends WaitPorts {
   readonly onDamaged: (error: unknown) => void;
   /** Our clock is too wrong to take anything over. */
   readonly onSkewed: (error: ClockSkewError) => void;
+  readonly isPaused: (tenant: string | undefined) => boolean;
   /** Whether the worker tries it without other tasks alongside. */
   readonly isTriedAlone: (found: Found) => boolean;
 }
@@ -121,7 +122,7 @@ export class Rows {
     await this.lines.read([...due, ...over].flatMap(({ links }) => links?.line ?? []));
     for (const task of due) this.lines.wait(task);
     const behind = await this.lines.pass(over);
-    const ready = due.filter((task) => !isOnlyAbandoned(task) && this.lines.hasTurn(task.links?.line));
+    const ready = due.filter((task) => !isOnlyAbandoned(task) && this.#isStartable(task));
     const free = ready.filter(({ links }) => this.keys.hasRoom(links?.concurrency));
     const full = ready.filter((task) => !free.includes(task) && !this.#inHand.has(task.id));
     await allOf(full.map((task) => this.turnAway(task)));
@@ -153,7 +154,7 @@ export class Rows {
 
   /** Returns tasks that were seen running and whose sessions have ended since. Only sessions are read, and rows of such tasks. */
   async abandoned(): Promise<readonly Found[]> {
-    const { runners } = this.keys;
+    const runners = this.keys.runners.filter(({ tenant }) => !this.#ports.isPaused(tenant));
     const live = await this.#liveUntil(new Set(runners.map(({ session }) => session)));
     return (await this.choose(runners.filter(({ session }) => !live.has(session)))).found;
   }
@@ -164,6 +165,10 @@ export class Rows {
     for (const [id, { recheckAt }] of this.#live) if (recheckAt <= now) this.#live.delete(id);
     this.keys.forget();
     this.lines.forget();
+  }
+
+  #isStartable({ tenant, links }: ReadyTask): boolean {
+    return !this.#ports.isPaused(tenant) && this.lines.hasTurn(links?.line);
   }
 
   #standsIn({ priority, tenant, isInGroup, links }: ReadyTask): void {
@@ -178,6 +183,7 @@ export class Rows {
     const live = await this.#liveUntil(new Set(foreign.map(({ session }) => session)));
     const now = this.#ports.runtime.clock.now();
     const free = foreign.filter((task) => {
+      if (this.#ports.isPaused(task.tenant)) return false;
       const until = live.get(task.session);
       // A worker that has held a task for long will probably hold it for as long again, but may hand it back earlier.
       if (until !== undefined)

@@ -8,7 +8,7 @@
  *
  * What is polled next: `partitions.ts`. Which part of it a worker tries first: `partition.ts` and `share.ts`.
  * What is skipped: tasks that run elsewhere, for 2 s or half of the time that they have run (`rows.ts`); tasks of a full key, and of a line
- * whose turn has not come, for a quarter of the time for which nothing has changed (`waits.ts`); and other workers' parts.
+ * whose turn has not come, for a quarter of the time for which nothing has changed (`waits.ts`); paused tenants; and other workers' parts.
  * What goes first: the next task of a key or line whose task has just ended here; tasks of crashed workers; then the oldest.
  * Tasks that were announced are read by their ids for a slot that would otherwise rest: at once, or when they are due.
  *
@@ -78,13 +78,14 @@ export class TaskPicker {
       const next = this.#buffer.shift();
       if (next === undefined) return undefined;
       const { found, from } = next;
-      const { id, links } = found.task;
-      if (found.kind !== 'ready' || this.#rows.keys.hasRoom(links?.concurrency)) {
+      const { id, links, tenant } = found.task;
+      const isPaused = found.kind !== 'adopted' && this.#ports.isPaused(tenant);
+      if (!isPaused && (found.kind !== 'ready' || this.#rows.keys.hasRoom(links?.concurrency))) {
         this.#rows.keys.enter(links?.concurrency, id);
         return { ...found, end: (outcome) => this.#end(found, from, outcome) };
       }
       this.#rows.putBack(found.task);
-      this.#rows.keys.wait(links?.concurrency, found.task, next.staleAt);
+      if (found.kind === 'ready') this.#rows.keys.wait(links?.concurrency, found.task, next.staleAt);
     }
   }
 

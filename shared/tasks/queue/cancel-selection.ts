@@ -37,6 +37,8 @@ export interface CancelAllReport {
   readonly cancelled: number;
   /** Running tasks whose holders were asked to stop them. */
   readonly requested: number;
+  /** Tasks that were there in the last round still, of as many as there may be: call it again. */
+  readonly left: number;
 }
 
 /**
@@ -108,7 +110,7 @@ export async function cancelChosen(ports: OperatorPorts, plan: Plan): Promise<Ca
   const shards = Math.max(given, (await ports.queues.glance(queue))?.shards ?? 0);
   const createdUntil = runtime.clock.now() + plan.maxClockSkewMs;
   const run = inFlight(CANCELS_IN_FLIGHT);
-  const counts = { cancelled: 0, requested: 0 };
+  const counts = { cancelled: 0, requested: 0, left: 0 };
   const end = (ending: readonly Unfinished[]): Promise<unknown> =>
     allOf(
       ending.map((task) =>
@@ -129,9 +131,10 @@ export async function cancelChosen(ports: OperatorPorts, plan: Plan): Promise<Ca
     const fresh = chosen.filter(({ state, cancellation }) => state === 'ready' || cancellation === undefined);
     await end(fresh.filter(isWaiting));
     await end(fresh.filter((task) => !isWaiting(task)).sort((a, b) => ticketOf(b) - ticketOf(a)));
-    const isFollowed = chosen.some(({ state, follower }) => state === 'running' && follower !== undefined);
-    if (fresh.length === 0 && !isFollowed) break;
-    if (isFollowed) await runtime.clock.sleep(ROUNDS.pauseMs);
+    const followed = chosen.filter(({ state, follower }) => state === 'running' && follower !== undefined);
+    counts.left = new Set([...fresh, ...followed]).size;
+    if (counts.left === 0) break;
+    if (followed.length > 0) await runtime.clock.sleep(ROUNDS.pauseMs);
   }
   return counts;
 }

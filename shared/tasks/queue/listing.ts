@@ -16,8 +16,8 @@ export interface ListingQuery {
   readonly now: number;
 }
 
-/** With its place in its line, if any. */
-type ListedEntry = ReadyEntry & Partial<Pick<GroupHint, 'line'>>;
+/** With its tenant and its place in its line, if any. */
+export type ListedEntry = ReadyEntry & Partial<Pick<GroupHint, 'line' | 'tenant'>>;
 
 type ListingStore = Pick<TaskStore, 'page' | 'pageOfGroups' | 'getMany'>;
 

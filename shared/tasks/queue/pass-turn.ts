@@ -10,6 +10,7 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { LineState } from '../task/line.ts';
+import { isPausedTenant } from '../task/queue-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS } from '../task/task.ts';
 import { NEVER } from '../task/batch.ts';
@@ -20,7 +21,13 @@ import { openEntries } from './listing.ts';
 /** The task that has the turn of a line. */
 export type TurnReport =
   /** It passes the turn itself when it ends; if it was cancelled, the next worker passes it. */
-  | { readonly kind: 'alive'; readonly head: string; readonly state: TaskRecord['state'] }
+  | {
+      readonly kind: 'alive';
+      readonly head: string;
+      readonly state: TaskRecord['state'];
+      /** Its tenant, if it is paused: then no worker claims the task, and it holds the line. */
+      readonly pausedTenant?: string;
+    }
   /** No task waits or runs. */
   | { readonly kind: 'empty' }
   /** The task with this ticket is gone. `next` is absent if no task waits behind it. */
@@ -66,9 +73,14 @@ function whileItStands<Report>(
     const line = await ports.operations.getLine(queue, key);
     if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
     await ports.runtime.clock.sleep(SETTLE_MS);
-    const members = await membersOf(ports, queue, key);
+    const record = await ports.queues.get(queue);
+    const members = await membersOf(ports, queue, key, record?.shards);
     const head = members.get(line.turn);
-    if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
+    if (head !== undefined) {
+      const { id, state, tenant } = head;
+      const pausedTenant = state !== 'running' && isPausedTenant(record, tenant) ? tenant : undefined;
+      return { kind: 'alive', ...defined({ head: id, state, pausedTenant }) };
+    }
     const next = members.get(Math.min(...members.keys()))?.id;
     return onLost(line, { kind: 'lost', ...defined({ ticket: line.turn, next }) });
   });
@@ -80,13 +92,13 @@ function describeLine(queue: string, key: string): string {
 
 /** By ticket. */
 async function membersOf(
-  { tasks, queues, operations }: OperatorPorts,
+  { tasks, operations }: OperatorPorts,
   queue: string,
   key: string,
+  used = 0,
 ): Promise<ReadonlyMap<number, TaskRecord>> {
-  const record = await queues.get(queue);
   const members = new Map<number, TaskRecord>();
-  const shards = Math.max(DEFAULT_SHARDS, record?.shards ?? 0);
+  const shards = Math.max(DEFAULT_SHARDS, used);
   for await (const hints of openEntries(tasks, { queue, shards, now: NEVER }))
     for (const task of await operations.getManyNow(hints, fail)) {
       const { line } = task.links ?? {};

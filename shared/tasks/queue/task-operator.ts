@@ -30,7 +30,8 @@ import { whenMs } from '../../core/validate/moment.ts';
 import type { OperatorPorts } from './operator-ports.ts';
 import type { PassReport, TurnReport } from './pass-turn.ts';
 import { passTurn, reportTurn } from './pass-turn.ts';
-import type { QueueRecord } from '../task/queue-store.ts';
+import type { QueueRecord, QueueSettings } from '../task/queue-store.ts';
+import { MAX_PAUSED_TENANTS } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
 
@@ -55,6 +56,12 @@ export interface QueueOption {
 export interface TaskOption extends QueueOption {
   /** The task as the operator saw it. If its counter, which every claim raises, is different now, the operation is refused. */
   readonly leaseCounter?: number | undefined;
+}
+
+export interface PauseOption extends QueueOption {
+  /** Only tasks of this tenant. At most 100 are paused at once. */
+  readonly tenant?: string | undefined;
+  readonly reason?: string;
 }
 
 const TASK_OPTION = ['queue', 'leaseCounter'] as const;
@@ -226,13 +233,17 @@ export class TaskOperator {
     });
   }
 
-  /** Pauses a queue: within seconds, workers stop claiming its tasks. Running tasks continue to their end, and enqueuing still works. */
-  pause(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
-    return this.#change(options, { isPaused: true, byDefault: 'paused by an operator' });
+  /**
+   * Pauses a queue, or the tasks of one tenant in it: within seconds, workers stop claiming them. Running tasks continue to their end, and
+   * enqueuing still works. A waiting task of a paused tenant keeps its place in its line.
+   * @throws ConfigurationError if 100 tenants of the queue are paused already
+   */
+  pause(options: PauseOption = {}): Promise<QueueRecord> {
+    return this.#change(options, true);
   }
 
-  resume(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
-    return this.#change(options, { isPaused: false, byDefault: 'resumed by an operator' });
+  resume(options: PauseOption = {}): Promise<QueueRecord> {
+    return this.#change(options, false);
   }
 
   /**
@@ -287,22 +298,16 @@ export class TaskOperator {
     return passTurn(this.#ports, queue, validName('key', key));
   }
 
-  async #change(
-    options: QueueOption & { readonly reason?: string },
-    { isPaused, byDefault }: { readonly isPaused: boolean; readonly byDefault: string },
-  ): Promise<QueueRecord> {
-    const queue = this.#queueOf(validOptions('the options of a queue', options, ['queue', 'reason']));
-    const to = { isPaused, reason: validReason(options.reason ?? byDefault) };
+  async #change(options: PauseOption, isPaused: boolean): Promise<QueueRecord> {
+    const queue = this.#queueOf(validOptions('the options of a queue', options, ['queue', 'tenant', 'reason']));
+    const tenant = options.tenant === undefined ? undefined : validName('tenant', options.tenant);
+    const reason = validReason(options.reason ?? `${isPaused ? 'paused' : 'resumed'} by an operator`);
     return retryContended(`queue ${queue}`, this.#ports.runtime, async () => {
       const observed = await this.#ports.queues.get(queue);
+      const to = tenant === undefined ? { isPaused, reason } : tenantChanged(observed, tenant, isPaused);
       const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));
       if (outcome.kind === 'applied') return outcome.row;
-      const { current } = outcome;
-      ensureUnwritten(
-        `queue ${queue}`,
-        outcome,
-        current && `${current.isPaused ? 'paused' : 'open'} (${current.reason})`,
-      );
+      ensureUnwritten(`queue ${queue}`, outcome, outcome.current && queueStanding(outcome.current));
       return contended();
     });
   }
@@ -360,6 +365,23 @@ export class TaskOperator {
 
 function isBeingEnded(report: CancelReport): report is Extract<CancelReport, { kind: 'cancelled' | 'requested' }> {
   return report.kind === 'cancelled' || report.kind === 'requested';
+}
+
+/** The reason of the queue's own pause stays. That of a tenant's is in the audit. */
+function tenantChanged(observed: QueueRecord | undefined, tenant: string, isPaused: boolean): QueueSettings {
+  const pausedTenants = new Set(observed?.pausedTenants);
+  if (isPaused) pausedTenants.add(tenant);
+  else pausedTenants.delete(tenant);
+  if (pausedTenants.size > MAX_PAUSED_TENANTS)
+    throw new ConfigurationError(
+      `${MAX_PAUSED_TENANTS} tenants are paused in this queue, which is the most: resume one, or pause the queue`,
+    );
+  return { isPaused: observed?.isPaused === true, reason: observed?.reason ?? '', pausedTenants };
+}
+
+function queueStanding({ isPaused, reason, pausedTenants }: QueueRecord): string {
+  const tenants = pausedTenants === undefined ? '' : `, ${pausedTenants.size} of its tenants paused`;
+  return `${isPaused ? 'paused' : 'open'} (${reason})${tenants}`;
 }
 
 function standing(task: TaskRecord | undefined): string {

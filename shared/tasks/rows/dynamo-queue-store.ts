@@ -33,6 +33,7 @@ function decodeQueue(item: DynamoItem): QueueRecord {
   return {
     queue: row.string('queue'),
     isPaused: row.boolean('paused'),
+    pausedTenants: row.optional('pausedTenants', (tenants) => row.texts(tenants)),
     reason: row.string('reason'),
     changedAt: row.count('updatedAt'),
     nonce: row.string('nonce'),

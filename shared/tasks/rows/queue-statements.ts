@@ -8,6 +8,7 @@
  * | v | N | schema version | change, noteUse, announceNames |
  * | queue | S | its name | change, noteUse, announceNames |
  * | paused | BOOL | workers do not claim while true | change; noteUse and announceNames if absent |
+ * | pausedTenants | SS | tenants whose tasks workers do not claim; absent if none | change |
  * | reason | S | why: display only | change; noteUse and announceNames if absent |
  * | updatedAt | N, epoch ms | when it was paused or resumed | change; noteUse and announceNames if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
@@ -22,7 +23,7 @@
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
 import { defined } from '../../core/defined.ts';
-import type { PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
+import type { PlanningHints, QueueRecord, QueueSettings, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
@@ -31,23 +32,21 @@ import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts'
 
 /**
  * Guard: not written since it was observed, or still absent, so that a late copy of an earlier change cannot undo a later one.
- * Effect: paused, or open again.
+ * Effect: paused, or open again, as a whole or for some tenants.
  * Outcomes: refused = changed since it was observed: read it again.
  */
 export function changeQueue(
   table: string,
   queue: string,
   observed: QueueRecord | undefined,
-  { isPaused, reason }: { readonly isPaused: boolean; readonly reason: string },
+  { isPaused, reason, pausedTenants }: QueueSettings,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   return updateStatement('queue.change', {
     table,
     key: queueKey(queue),
     guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect:
-      'SET #v = :v, #queue = :queue, #paused = :paused, #reason = :reason, #updatedAt = :now, #nonce = :nonce, ' +
-      '#directoryKey = :directory, #directoryName = :queue',
+    effect: SET_CHANGE + effectOn(pausedTenants),
     values: {
       ':v': SCHEMA_VERSION,
       ':queue': queue,
@@ -56,6 +55,7 @@ export function changeQueue(
       ':now': now,
       ':nonce': nonce,
       ':directory': 'queue',
+      ...(pausedTenants === undefined || pausedTenants.size === 0 ? {} : { ':tenants': new Set(pausedTenants) }),
       ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
@@ -179,6 +179,15 @@ export function noteStarts(
   });
 }
 
+/** DynamoDB does not store empty sets. */
+function effectOn(pausedTenants: ReadonlySet<string> | undefined): string {
+  if (pausedTenants === undefined) return '';
+  return pausedTenants.size === 0 ? ' REMOVE #pausedTenants' : ', #pausedTenants = :tenants';
+}
+
+const SET_CHANGE =
+  'SET #v = :v, #queue = :queue, #paused = :paused, #reason = :reason, #updatedAt = :now, #nonce = :nonce, ' +
+  '#directoryKey = :directory, #directoryName = :queue';
 const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin';
 /** A queue that had no row is open. */
 const SET_OPEN =

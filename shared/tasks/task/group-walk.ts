@@ -59,6 +59,8 @@ export interface WalkQuery {
   readonly visit?: ((group: readonly GroupEntry[]) => Visit) | undefined;
   /** Selects the allowed entries of a page. The others do not count towards a tenant's share. Default: all. */
   readonly admit?: ((hints: readonly GroupHint[]) => Promise<readonly GroupHint[]>) | undefined;
+  /** Whether all of a tenant's entries are passed over: one query more at most. Default: of none. */
+  readonly isPaused?: ((tenant: string | undefined) => boolean) | undefined;
   /** Default: every entry. */
   readonly isWorthReading?: (hint: GroupHint) => boolean;
   /** Called for each foreign entry. */
@@ -92,6 +94,7 @@ export class GroupWalk {
     quantum = QUANTUM,
     visit: plan = ([first]) => ({ left: first?.hint.line === undefined ? Infinity : 1 }),
     admit = (hints) => Promise.resolve(hints),
+    isPaused = () => false,
     isWorthReading = () => true,
     onDamaged,
   }: WalkQuery): Promise<Walked> {
@@ -128,6 +131,10 @@ export class GroupWalk {
         if (round.hasWrapped && place > start) break;
         // Entries of a group that was skipped a moment ago.
         if (place < this.#position) continue;
+        if (isPaused(hint.tenant)) {
+          this.#position = tenantEnd;
+          continue;
+        }
         if (open?.end !== end) open = { end, visit: plan(entries.filter((other) => other.end === end)) };
         const { visit } = open;
         const isShareTaken = (): boolean => hint.tenant !== undefined && shareOf(tenantEnd) >= quantum;

@@ -6,6 +6,8 @@ export interface QueueRecord {
   readonly queue: string;
   /** Workers do not claim its tasks. Running tasks continue to their end. */
   readonly isPaused: boolean;
+  /** Of these tenants alone, workers do not claim tasks. Undefined: of none. */
+  readonly pausedTenants?: ReadonlySet<string> | undefined;
   readonly reason: string;
   readonly changedAt: number;
   readonly nonce: string;
@@ -23,6 +25,16 @@ export interface QueueRecord {
   readonly workerSettings?: WorkerHints | undefined;
   /** Workers that a waker has started recently. Undefined: none, or the note cannot be read. */
   readonly starts?: StartsNote | undefined;
+}
+
+/** What an operator sets. */
+export type QueueSettings = Pick<QueueRecord, 'isPaused' | 'reason' | 'pausedTenants'>;
+
+/** So many are paused at most: each worker reads them every few seconds. Above it, an operator pauses the queue. */
+export const MAX_PAUSED_TENANTS = 100;
+
+export function isPausedTenant(record: QueueRecord | undefined, tenant: string | undefined): boolean {
+  return tenant !== undefined && record?.pausedTenants?.has(tenant) === true;
 }
 
 /** Workers that were started and had no permit yet when this was written: see `tasks/dispatch/pending-starts.ts`. */
@@ -73,11 +85,11 @@ export interface QueueStore {
   get(queue: string): Promise<QueueRecord | undefined>;
   /** Eventually consistent, at half the price: for frequent callers. */
   glance(queue: string): Promise<QueueRecord | undefined>;
-  /** Refused when it was written since it was observed. */
+  /** Refused when it was written since it was observed. Without `pausedTenants`, these stay. */
   change(
     queue: string,
     observed: QueueRecord | undefined,
-    to: { readonly isPaused: boolean; readonly reason: string },
+    to: QueueSettings,
     write: Stamp,
   ): Promise<Outcome<QueueRecord>>;
   /**

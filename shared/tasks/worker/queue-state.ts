@@ -1,11 +1,12 @@
 /**
- * A worker's copy of its queue's row: whether the queue is open, its used lanes and its number of shards.
+ * A worker's copy of its queue's row: whether the queue is open, its paused tenants, its used lanes and its number of shards.
  * The worker checks the copy before every claim, and refreshes it every few seconds, at half a read unit.
  * So a change takes a few seconds to be noticed. Correctness does not depend on it: a pause is not a lock,
  * and `lane.ts` explains lanes and shards.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import { isPausedTenant } from '../task/queue-store.ts';
 
 export const FRESH_MS = 5_000;
 
@@ -44,6 +45,11 @@ export class QueueStateCache {
   /** Number of shards in the last response; undefined: never recorded. */
   get shards(): number | undefined {
     return this.#record?.shards;
+  }
+
+  /** Whether the last response has paused the tenant. */
+  isPaused(tenant: string | undefined): boolean {
+    return isPausedTenant(this.#record, tenant);
   }
 
   /** The last response. */

@@ -168,6 +168,7 @@ class QueueWorker {
         ...ports,
         lanes: () => this.#queueState.lanes,
         shards: () => this.#queueState.shards,
+        isPaused: (tenant) => this.#queueState.isPaused(tenant),
         onDamaged: (error) => this.#rowProblems.damaged(error),
         onSkewed: (error) => this.#rowProblems.skewed(error),
         isTriedAlone: (found) => isLastAttempt(found, registry.get(found.task.name)),
@@ -281,6 +282,11 @@ class QueueWorker {
     }
   }
 
+  /** Asked again, because it may have waited long for a slot of its own. What this worker holds already goes on. */
+  async #mayBegin({ kind, task }: Candidate): Promise<boolean> {
+    return kind === 'adopted' || ((await this.#isOpen()) && !this.#queueState.isPaused(task.tenant));
+  }
+
   /** Claims a candidate, runs it and settles it. */
   async #work(candidate: Candidate, onCodeEnded: () => void): Promise<void> {
     const { log, session, runtime } = this.#ports;
@@ -300,8 +306,8 @@ class QueueWorker {
     }
     let leaveSlot: (() => void) | undefined;
     try {
-      // `enter` may have waited a long time.
-      const claimed = this.#mustStop() ? 'untried' : await this.#claim(candidate, definition);
+      const mayBegin = (await this.#mayBegin(candidate)) && !this.#mustStop();
+      const claimed = mayBegin ? await this.#claim(candidate, definition) : 'untried';
       if (!isClaimed(claimed) || definition === undefined) {
         await candidate.end(isClaimed(claimed) ? 'untried' : claimed);
         return;

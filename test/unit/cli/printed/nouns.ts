@@ -30,13 +30,15 @@ const ENTRY = fileURLToPath(new URL('../../../support/tasks-modules/hostile.ts',
 const WHY = ['--reason', 'a drill', '--by', 'ann'];
 
 const QUEUE_RECORDS: Readonly<Record<string, object>> = {
-  default: QUEUE_RECORD,
+  default: { ...QUEUE_RECORD, pausedTenants: new Set(['acme']) },
   resting: { ...QUEUE_RECORD, tookMs: undefined, workerSettings: { concurrency: 10, startWithinMs: 10_000 } },
   seen: { isPaused: false },
 };
 
 /** A command line, and what an operation reports or a store answers. */
 type Line = readonly [argv: string, report?: unknown];
+
+const HELD = { kind: 'alive', head: 'a', state: 'ready', pausedTenant: 'acme' };
 
 /** Reads these rows, in pages of two. */
 function tableOf(rows: readonly object[]): DynamoDBClient {
@@ -93,7 +95,11 @@ const connection = (argv: readonly string[], report: unknown, asked: string[]) =
       shards,
       operations,
       store: storeNow(),
-      operator: { dead: dead(queue), key: () => Promise.resolve(report) },
+      operator: {
+        dead: dead(queue),
+        key: () => Promise.resolve(report),
+        turn: () => (report as { turn: unknown }).turn,
+      },
       queues: {
         glance: () => record(queue),
         get: () => {
@@ -117,18 +123,9 @@ const connection = (argv: readonly string[], report: unknown, asked: string[]) =
 
 const added = (id: string, outcome?: object) => ({ id, queue: 'default', created: true, replaced: false, outcome });
 const ended = (kind: string, facts: object) => added('a', { kind, task: { state: 'ready' }, ...facts });
-const key = (facts: object) => ({
-  key: 'k',
-  queue: 'media',
-  limits: [1, 3],
-  hasRow: true,
-  count: 2,
-  running: Array.from({ length: 2 }, () => ALL.get('busy')),
-  waiting: 4,
-  difference: 0,
-  isExact: true,
-  ...facts,
-});
+const running = Array.from({ length: 2 }, () => ALL.get('busy'));
+const KEY = { key: 'k', queue: 'media', limits: [1, 3], hasRow: true, count: 2, running, waiting: 4 };
+const key = (facts: object) => ({ ...KEY, difference: 0, isExact: true, ...facts });
 const acts = [
   { at: NOW, by: 'a'.repeat(25), verb: 'lock.release', target: 'held 42', outcome: 'released', reason: 'r'.repeat(61) },
 ];
@@ -265,6 +262,8 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ...['resting', 'due', 'delayed', 'dead', 'seen', 'dispatched'].map((queue): Line => [`queues stats ${queue}`]),
     ['queues pause default WHY', { isPaused: true }],
     ['queues resume default WHY', { isPaused: false }],
+    ['queues pause default --tenant acme WHY', { isPaused: false, pausedTenants: new Set(['acme']) }],
+    ['queues resume default --tenant acme WHY', { isPaused: true }],
     ...['due', 'dead', 'seen', 'dispatched', 'empty'].map((queue): Line => [
       `queues pause ${queue} WHY`,
       { isPaused: true },
@@ -286,7 +285,9 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['keys show k', key({ difference: -1 })],
     ['keys show k', key({ running: Array.from({ length: 21 }, () => ALL.get('busy')) })],
     ['keys show k', key({ limits: [], count: 0, running: [], waiting: 0 })],
-    ['keys show k', key({ limits: [], count: 0, hasRow: false })],
+    ...[{ kind: 'empty' }, { kind: 'lost', ticket: 7 }, { kind: 'alive', head: 'a', state: 'running' }, HELD].map(
+      (turn) => ['keys show k', key({ limits: [], count: 0, hasRow: false, turn })] as const,
+    ),
     ['keys show k --queue other', key({ count: 0, running: [] })],
     ['keys recount k --queue media WHY --yes k', { kind: 'recounted', before: 2, after: 1 }],
     ['keys recount k --shards 16 WHY --yes k', { kind: 'right', before: 2, after: 2 }],
@@ -294,6 +295,7 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['keys pass k WHY --yes k', { kind: 'passed', ticket: 7, next: 'b' }],
     ['keys pass k WHY --yes k', { kind: 'passed', ticket: 7 }],
     ['keys pass k --queue media WHY --yes k', { kind: 'alive', head: 'a', state: 'running' }],
+    ['keys pass k WHY --yes k', HELD],
     ['keys pass k WHY --yes k', { kind: 'empty' }],
   ],
   schedules: [

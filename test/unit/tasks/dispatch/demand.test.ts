@@ -12,6 +12,7 @@ const FACTS: SampleFacts = {
   keys: new Map(),
   turns: new Map(),
   unknownNames: new Set(),
+  isPaused: () => false,
 };
 
 interface Row {

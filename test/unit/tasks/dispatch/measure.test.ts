@@ -1,9 +1,10 @@
-/** How many tasks of a line count as work. */
+/** How many tasks of a line, and of a paused tenant, count as work. */
 import { beforeEach, expect, test } from 'vitest';
 import { lookAtBacklog } from '../../../../shared/tasks/dispatch/dispatcher.ts';
 import type { Planned } from '../../../../shared/tasks/dispatch/planning.ts';
 import { plan } from '../../../../shared/tasks/dispatch/planning.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { QueueRecord } from '../../../../shared/tasks/task/queue-store.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 
@@ -21,15 +22,15 @@ async function enqueue(ids: readonly string[], delayMs = 0): Promise<void> {
     await q.client.enqueue('task', {}, { id, key: 'line', ordered: true, tenant: id, delay: `${delayMs}ms` });
 }
 
-async function planned(): Promise<Planned> {
+async function planned(record?: QueueRecord): Promise<Planned> {
   const noSessions = { getMany: () => Promise.resolve(new Map()) };
   const fail = (error: unknown): never => {
     throw error;
   };
   const ports = { tasks: q.tasks, sessions: noSessions, runtime: q.runtime, onDamaged: fail };
-  const { pages, demand } = await lookAtBacklog(undefined, ports, SETTINGS);
+  const { pages, demand } = await lookAtBacklog(record, ports, SETTINGS);
   const hints = pages.flatMap((page) => page.hints);
-  const found = await plan({ demand, hints, rows: [], record: undefined, holders: [], starting: 0 }, ports, SETTINGS);
+  const found = await plan({ demand, hints, rows: [], record, holders: [], starting: 0 }, ports, SETTINGS);
   return found.planned;
 }
 
@@ -61,4 +62,11 @@ test('a line counts if a worker must pass the turn of a cancelled task', async (
   expect(await planned()).toMatchObject({ due: 1, wanted: 1 });
   await q.work({ task: defineTask({ name: 'task', run: (_, { id }) => void done.push(id) }) });
   expect(done).toEqual(['last']);
+});
+
+test('tasks of a paused tenant do not count', async () => {
+  for (const tenant of ['acme', 'acme', 'beta']) await q.client.enqueue('task', {}, { tenant });
+
+  expect(await planned(await q.operator.pause({ tenant: 'acme' }))).toMatchObject({ due: 1, wanted: 1 });
+  expect(await planned(await q.operator.resume({ tenant: 'acme' }))).toMatchObject({ due: 3, wanted: 3 });
 });

@@ -211,6 +211,23 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'paused' });
   });
 
+  test.each([
+    ['shows', false],
+    ['does not show yet', true],
+  ])('starts nothing for a paused tenant whose tasks the index %s', async (_, isBehind) => {
+    const q = openWakerQueue({ concurrency: 1 });
+    await q.operator.pause({ tenant: 'acme' });
+    if (isBehind) q.lagBehind();
+    const worker = await q.worker();
+    const ids = await q.enqueue(20, 0, { tenant: 'acme' });
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 0 });
+    await worker.leave();
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 0 });
+    await q.clock.advance(2_000);
+    expect(await q.waker.wake([...ids, ...(await q.enqueue(1))])).toMatchObject({ started: 1 });
+  });
+
   test('reports how many starts failed, and does not throw', async () => {
     const q = openWakerQueue();
     const ids = await q.enqueue(1);

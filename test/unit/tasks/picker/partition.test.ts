@@ -36,6 +36,7 @@ function partitionOf(q: MemoryQueue, { page, isOfGroups = false, slice }: Option
     {
       tasks,
       runtime: q.runtime,
+      isPaused: () => false,
       onDamaged(error) {
         throw error;
       },
