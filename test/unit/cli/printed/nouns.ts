@@ -263,7 +263,6 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['queues pause default WHY', { isPaused: true }],
     ['queues resume default WHY', { isPaused: false }],
     ['queues pause default --tenant acme WHY', { isPaused: false, pausedTenants: new Set(['acme']) }],
-    ['queues resume default --tenant acme WHY', { isPaused: true }],
     ...['due', 'dead', 'seen', 'dispatched', 'empty'].map((queue): Line => [
       `queues pause ${queue} WHY`,
       { isPaused: true },
@@ -295,7 +294,6 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['keys pass k WHY --yes k', { kind: 'passed', ticket: 7, next: 'b' }],
     ['keys pass k WHY --yes k', { kind: 'passed', ticket: 7 }],
     ['keys pass k --queue media WHY --yes k', { kind: 'alive', head: 'a', state: 'running' }],
-    ['keys pass k WHY --yes k', HELD],
     ['keys pass k WHY --yes k', { kind: 'empty' }],
   ],
   schedules: [
