@@ -116,7 +116,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
     closeCommandTable(table);
   });
 
-  test('answers what a durable task waits for, and shows what has happened', async () => {
+  test('answers the callback of a durable task, and shows its history', async () => {
     const order = durableTask({
       name: 'order',
       run: (_: unknown, ctx) => ctx.waitForCallback('approval', async () => undefined),

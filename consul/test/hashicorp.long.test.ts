@@ -56,7 +56,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, () => {
     });
   };
 
-  test('pass, except the ones that need features a gateway lacks', async () => {
+  test('pass, unless they need features that a gateway lacks', async () => {
     const verdicts = await run(wanted);
 
     expect(names.length).toBeGreaterThan(35);

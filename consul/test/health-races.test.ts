@@ -103,7 +103,7 @@ test.each([
   expect(count).toBe(expected.length);
 });
 
-test('a list and a reader show a deregistered check no more, and a reporter goes on from the report of another', async () => {
+test("hides a deregistered check, and a reporter continues from another's report", async () => {
   const { health } = remoteOf(simulatedWorld().start());
   const [one, other] = [await health.register('n', 'disk'), await health.register('n', 'disk')];
   await health.register('n', 'gone').then((check) => check.markDeregistered());

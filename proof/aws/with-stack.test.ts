@@ -96,7 +96,7 @@ describe('withStack', () => {
     expect(log).toEqual(['deploy', 'destroy', 'destroyed']);
   });
 
-  test('removes the stack after a stray error, however many follow', async () => {
+  test('removes the stack after a stray error, and after later ones', async () => {
     const hands: { fail?: () => void } = {};
     const { run, log, interrupt } = stage({ destroy: () => Promise.resolve(hands.fail?.()) });
     hands.fail = () => interrupt(new Error('another'));
@@ -111,7 +111,7 @@ describe('withStack', () => {
     expect(log).toEqual(['deploy', 'destroy', 'destroyed']);
   });
 
-  test('says what may be left when a second interruption ends the removal', async () => {
+  test('names the remaining parts when a second interruption ends the removal', async () => {
     const { run, interrupt } = stage({ destroy: never });
     const running = run(() => {
       interrupt();
@@ -126,7 +126,7 @@ describe('withStack', () => {
     expect(String(error)).toMatch(/removal was interrupted: stack Evidence may be left; .*--destroy-only/);
   });
 
-  test('says what may be left when the removal fails, and what failed before', async () => {
+  test('names the remaining parts and the first failure when the removal fails', async () => {
     const { run } = stage({ destroy: () => Promise.reject(new Error('access denied')) });
     const before = new Error('no');
 

@@ -135,7 +135,7 @@ test('W2 notices a due task that waits for more than two heartbeats while the sa
   expect(found).toContain('W2');
 });
 
-test('W2 lets a task wait for a tick beside the permit of a worker that has crashed', () => {
+test('W2 lets a task wait for a tick while a crashed worker has a permit', () => {
   const dead = { id: 's0', name: 'worker', status: 'live', expiresAt: EPOCH_MS - 60_000 };
   const { wait, found } = open({
     ...dueTasks(1),

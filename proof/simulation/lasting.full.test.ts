@@ -45,7 +45,7 @@ test.each([
   },
 );
 
-test('a last attempt found tasks that take longer than its worker lives beside it, in each worker anew', async () => {
+test('a last attempt shared each worker with tasks that take longer than the worker lives', async () => {
   const { violations } = await runSeed(9_300n, 'flood');
 
   expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * `leasehold dev` with Node's inspector: a worker that stands at a breakpoint is alive.
- * Real processes, and a real debugger session for each; the test waits for their output however long that takes.
+ * `leasehold dev` with Node's inspector: a worker that is stopped at a breakpoint is alive.
+ * Real processes, and a real debugger session for each; the test waits for their output without a limit.
  */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ describe('leasehold dev with an inspector', () => {
     expect(await runHere(['--endpoint', endpoint, 'enqueue', 'act', '--id', 'act-1'])).toMatchObject({ exitCode: 0 });
   }
 
-  /** Starts `dev` with an inspector and a debugger, and returns when its task stands at `debugger`. */
+  /** Starts `dev` with an inspector and a debugger, and returns when its task has stopped at `debugger`. */
   async function atBreakpoint(entry: string): Promise<{ readonly dev: RunningCommand; readonly worker: Debugger }> {
     const dev = await start(entry, { NODE_OPTIONS: '--inspect=127.0.0.1:0' });
     const worker = await Debugger.attach(/^inspector (ws:\S+)$/m.exec(dev.out())?.[1] ?? '');
@@ -65,7 +65,7 @@ describe('leasehold dev with an inspector', () => {
     return { dev, worker };
   }
 
-  test('keeps a task that stands at a breakpoint for longer than the lease of a worker', async () => {
+  test('keeps a task at a breakpoint for longer than the lease of a worker', async () => {
     const loops = await start(write('loop.ts', 'for (;;);'));
     const { dev, worker } = await atBreakpoint(write('act.ts', 'debugger; return task.signal.aborted;'));
 
@@ -79,7 +79,7 @@ describe('leasehold dev with an inspector', () => {
     expect(dev.err()).not.toMatch(/^(?:stuck|killed|crashed)/m);
   });
 
-  test('replaces a worker that stands at a breakpoint when it goes on, though the debugger stays', async () => {
+  test('replaces a worker at a breakpoint when it continues, although the debugger stays', async () => {
     const entry = write('act.ts', `debugger; await setTimeout(600_000, undefined, { signal: task.signal });`);
     const { dev, worker } = await atBreakpoint(entry);
 
@@ -112,7 +112,7 @@ describe('leasehold dev with an inspector', () => {
   });
 });
 
-/** A debugger's session, as an editor has it: the protocol of Node's inspector over its WebSocket. */
+/** A debugger's session, like that of an editor: the protocol of Node's inspector over its WebSocket. */
 class Debugger {
   readonly #socket: WebSocket;
   readonly paused: Promise<unknown>;
@@ -128,7 +128,7 @@ class Debugger {
     });
   }
 
-  /** Also keeps the process from ending, as an editor does that does not detach by itself. */
+  /** Also keeps the process from ending, like an editor that does not detach by itself. */
   static async attach(url: string): Promise<Debugger> {
     const socket = new WebSocket(url);
     await once(socket, 'open');

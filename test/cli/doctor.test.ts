@@ -109,7 +109,7 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     expect(doctor.exitCode).toBe(1);
     expect(doctor.out).toMatch(/✗ keys +id \(S\), and should be pk \(S\), sk \(S\)\n +→ keys cannot be changed/);
     expect(doctor.out).toMatch(/✗ index ready +is missing/);
-    // A broken table is no reason not to look at its tasks, as far as they can be read.
+    // A broken table's tasks are still checked, as far as they can be read.
     const inJson = await runCommand(foreign, 'doctor', '--entry', ENTRY, '--queue', 'mail', '--json');
     const { findings } = JSON.parse(inJson.out) as { findings: Finding[] };
     const last = ['keys in mail', 'batches in mail', 'names in mail'];

@@ -65,7 +65,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(await run('fine', '1', '--limit', '2')).toMatchObject({ exitCode: 2 });
   });
 
-  test('puts tasks into the shards that it is told of', async () => {
+  test('puts tasks into the given number of shards', async () => {
     const ids = Array.from({ length: 4 }, (_, n) => `narrow ${n}`);
     for (const id of ids) await run('fine', '1', '--id', id, '--queue', 'narrow', '--shards', '1');
 

@@ -20,7 +20,7 @@ test('any other of a missing table is about the table of the command', () => {
   });
 });
 
-test('a refused input is told with its issues, which are JSON whatever the schema adds', () => {
+test('reports a refused input with its issues, as JSON for any schema', () => {
   const path = ['rows', 0, { key: 'price' }, Symbol('s')];
   const issues = [{ message: 'too small', path, received: 1n }, { message: 'odd' }];
 

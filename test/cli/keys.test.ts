@@ -84,7 +84,7 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     await claim(queue, 'b');
   });
 
-  test('recounts the tasks in every shard that it is told of', async () => {
+  test('recounts the tasks in every given shard', async () => {
     const shards = 64;
     const id = Array.from({ length: shards }, (_, n) => `task-${n}`).find((each) => shardOf(each, shards) >= 8) ?? '';
     const wide = createLeasehold({ table: table.table, endpoint: table.endpoint, shards, queue: 'wide' });

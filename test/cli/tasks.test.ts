@@ -169,7 +169,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(late).toMatchObject({ exitCode: 5 });
   });
 
-  test('retries of all dead tasks those that each option leaves', async () => {
+  test('retries the dead tasks that each option selects', async () => {
     const queue = ['--queue', 'graves'];
     for (const id of ['a', 'b', 'c']) await run('enqueue', 'gave.up', '--id', id, ...queue);
     await run('work', '--entry', HOSTILE, '--until-drained', ...queue);
@@ -231,7 +231,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(late.err).toContain('1 task due or running');
   });
 
-  test('shows what a suspended task waits for, wherever it is told of, and answers it', async () => {
+  test('shows the callback of a suspended task in every listing, and answers it', async () => {
     const queue = 'durable';
     const order = durableTask({
       name: 'order',

@@ -80,7 +80,7 @@ describeCrowd('the rate limit', (start) => {
   });
 
   test('is one limit for all processes', async () => {
-    // Nothing flows in while takers that met pause.
+    // The bucket does not fill while takers that met pause.
     const rate = { rate: 5, per: '1h' } as const;
     const limiters = [limiterIn(here, rate), limiterIn(there, rate)];
 

@@ -1,4 +1,4 @@
-/** The stacks of the deployment test: ours with a second queue, in two versions, and one that imports a restored table. */
+/** The stacks of the deployment test: ours with a second queue, in two versions, and a stack that imports a restored table. */
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant } from 'aws-cdk-lib/aws-iam';

@@ -8,7 +8,7 @@ import { createProgram } from '../../cli/program.ts';
 import type { Document } from '../support/documents.ts';
 import { ROOT, codeBlocks, documents, inlineCode, isOfDeletedSatellite } from '../support/documents.ts';
 
-/** Ours, and those of a project that `leasehold init` creates. */
+/** Our scripts, and the scripts of a project that `leasehold init` creates. */
 const scripts = ['package.json', 'examples/project/package.template.json'].flatMap((file) =>
   Object.keys((JSON.parse(readFileSync(path.join(ROOT, file), 'utf8')) as { readonly scripts: object }).scripts),
 );

@@ -1,4 +1,4 @@
-/** Tables and figures of the documents that are generated from the code; `test/infra/operating-guide.test.ts` has those of alarms. */
+/** Tables and figures of the documents that are generated from the code; `test/infra/operating-guide.test.ts` has the tables of alarms. */
 import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { documentedBytes, EVENTS } from '../../bench/events.ts';

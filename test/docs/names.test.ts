@@ -104,7 +104,7 @@ describe('names in documents', () => {
   });
 });
 
-test('keeps ARCHITECTURE to one sitting: decisions, figures and runbooks have their own documents', () => {
+test('keeps ARCHITECTURE short: decisions, figures and runbooks have their own documents', () => {
   const text = all.find(({ path: file }) => file === 'ARCHITECTURE.md')?.text ?? '';
 
   expect(text.split(/\s+/).length).toBeLessThanOrEqual(3_000);

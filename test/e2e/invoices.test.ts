@@ -7,7 +7,7 @@ import { createTestKit } from '../../shared/testing/kit.ts';
 
 const ORDER = { id: 'o-1', account: 'a', card: 'c', cents: 500 };
 const charged = new Map<string, number>();
-/** What the payment service answers next. */
+/** The next answer of the payment service. */
 let answers: (() => Response)[] = [];
 
 beforeEach(() => {
@@ -30,7 +30,7 @@ const open = () =>
     startsAt: new Date('2026-03-01T00:00:00Z'),
   });
 
-test('an order is taken once, and a bad one is told its field', async () => {
+test('takes an order once, and names the field of a bad one', async () => {
   const kit = open();
 
   expect(await placeOrder(kit.leasehold, ORDER)).toEqual({ status: 202, body: 'invoice/o-1' });

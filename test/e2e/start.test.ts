@@ -111,7 +111,7 @@ describe('a file of tasks', () => {
     );
 
     expect(run.verdict).toMatchObject({ tasks: 36, done: 30, dead: 6, lost: 0 });
-    // Its last attempt may have been beside the task that ends their process.
+    // Its last attempt may have shared a worker with the task that ends their process.
     expect(run.said).toMatch(/dead +throws: (?:Error: it always throws|WorkerDied)/);
     expect(run.said).toMatch(/dead +throws.nonsense: Error: an error that cannot be printed/);
     expect(run.said).toMatch(/dead +gave.up: DoNotRetry: this will never work/);

@@ -29,7 +29,7 @@ const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', 
 /** A worker's time, enough to have begun a task on a busy machine. */
 const CLAIMED_WITHIN_MS = 7_000;
 
-/** What was printed since the last heading, a line each. */
+/** The lines since the last heading. */
 let printed: string[] = [];
 let table = '';
 let client: DynamoDBClient;
@@ -157,7 +157,7 @@ test.skipIf(endpoint === null)('the worker', async () => {
   const late = defineTask({ name: 'late', retry, timeout: '20ms', run: (_: unknown, task) => stopped(task.signal) });
   /** Lasts until a heartbeat follows the first one. */
   const beats = defineTask({ name: 'beats', run: () => once(begun, 'beaten').then(() => undefined) });
-  /** Lasts for three heartbeats, and until the one that is late. */
+  /** Lasts for three heartbeats, and until the late one. */
   const blocks = defineTask({
     name: 'blocks',
     run: async () => {
@@ -224,7 +224,7 @@ test.skipIf(endpoint === null)('the worker', async () => {
 
   vi.stubEnv(ENV.queue, 'throttled');
   let requests = 0;
-  // The first of the two reads that tell whether it is needed; then what opens its session.
+  // The first of the two reads that decide whether it is needed; then the requests that open its session.
   const throttled = refusing('ThrottlingException', () => ++requests === 1 || (4 <= requests && requests <= 6));
   vi.stubEnv(ENV.endpoint, undefined);
   await run('a throttled table', { queue: 'throttled' }, { work: createWorkHandler(tasks, { client: throttled }) });

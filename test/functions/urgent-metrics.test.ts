@@ -97,7 +97,7 @@ test('reported metrics leave no listener of the process, one for each invocation
   expect(process.listenerCount('exit')).toBe(before);
 });
 
-test('what may wait has an alarm, and is counted by an event', () => {
+test('urgent metrics have an alarm, and are counted by an event', () => {
   const counted = new Set(events.flatMap(([, names]) => names));
   for (const name of Object.keys(MAY_WAIT))
     expect([alarmed.has(name), counted.has(name as MetricName)]).toEqual([true, true]);

@@ -1,4 +1,4 @@
-/** What an invocation passes to the worker: settings from its event and its variables, and the module's own events and payloads. */
+/** The worker's settings of an invocation: from its event and its variables, and the module's own events and payloads. */
 import type { Context } from 'aws-lambda';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
@@ -143,7 +143,7 @@ test.skipIf(endpoint === null)('its variables are the settings of the worker', a
 });
 
 test.skipIf(endpoint === null)(
-  "the module's events and payloads, then those of the options, and the metrics",
+  "uses the module's events and payloads, then the options', and the metrics",
   async () => {
     const told: string[] = [];
     const claimed = (name: string) => ({ onClaimed: () => void told.push(name) });

@@ -57,7 +57,7 @@ describe('an existing table', () => {
     );
   });
 
-  test('whose keys synthesis knows to be others is refused', () => {
+  test('is refused if synthesis knows that its keys differ', () => {
     const stack = new Stack(newApp(), 'Keys');
     const numbered = new Table(stack, 'Numbered', { partitionKey: { name: 'id', type: AttributeType.NUMBER } });
     const plain = new Table(stack, 'Plain', {

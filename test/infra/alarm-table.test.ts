@@ -1,7 +1,7 @@
 /**
  * Every alarm of a queue and of a waker, as one line each: for schedules of every pace, worker timeouts, thresholds, queues and topics.
  *
- * The constructs are made without functions of ours, so nothing is bundled.
+ * The constructs are made without our functions, so nothing is bundled.
  * After an intended change: `npx vitest run test/infra/alarm-table.test.ts -u`, and read the difference.
  */
 import { Duration, Stack } from 'aws-cdk-lib';
@@ -102,7 +102,7 @@ test('the alarms of a queue that ticks every minute', async () => {
   );
 });
 
-test('what other schedules, timeouts and thresholds change in them', async () => {
+test('change with schedules, timeouts and thresholds', async () => {
   const schedules = [
     ...['rate(2 minutes)', 'rate(3 minutes)', 'rate(4 minutes)', 'rate(5 minutes)', 'rate(6 minutes)', 'rate(1 hour)'],
     ...['rate(1 day)', 'cron(* * * * ? *)', 'cron(0/5 * * * ? *)', 'cron(0/6 * * * ? *)', 'cron(0/7 * * * ? *)'],

@@ -60,7 +60,7 @@ describe('alarms and dashboard', () => {
     expect(Math.max(...read)).toBe(10);
   });
 
-  test('the dashboard of a queue shows each of its alarms, and those of its waker', () => {
+  test('shows each alarm of a queue and of its waker on the dashboard', () => {
     const { stack } = synthesize();
     const alarms = Object.keys(Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm'));
     const [dashboard] = Object.values(Template.fromStack(stack).findResources('AWS::CloudWatch::Dashboard'));

@@ -1,4 +1,4 @@
-/** Rights that are missing: whose end is refused, who goes on, and what says which grant is meant. On the policies of two queues. */
+/** Missing rights: the refused end, the remaining work, and the name of the grant. On the policies of two queues. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -73,7 +73,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
   const slowly = { maxAttempts: 3, backoff: '10m' } as const;
   const NAMED = /^task\.\w+ of task#catalogue#.*AccessDenied.*; in CDK, workers\.grantWork\(role\) allows it$/;
 
-  /** What its row says once the right to `deny` of the row with the given key is taken away while its code runs. */
+  /** The row after the right to `deny` of the row with the given key is taken away while its code runs. */
   async function endWithout(
     deny: readonly [action: string, key: string],
     { run = () => 'ok', retry = slowly, ...options }: EnqueueOptions & Partial<Parameters<typeof defineTask>[0]>,

@@ -1,4 +1,4 @@
-/** Tasks with every kind of end, for a worker whose policies are enforced. */
+/** Tasks with every kind of end, for a worker under enforced policies. */
 import { DoNotRetry } from '../../shared/tasks/task/control.ts';
 import type { TaskDefinition } from '../../shared/tasks/task/definition.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';

@@ -16,7 +16,7 @@ import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
 import { difference, linesOf } from './template-lines.ts';
 
-/** What needs another construct, or shows in a bundle only, has a test of its own. */
+/** Props with separate tests: they need another construct, or affect only a bundle. */
 const ELSEWHERE: readonly (keyof TaskWorkersProps)[] = [
   ...(['entry', 'workerFunction', 'table', 'bundling', 'alarmTopic'] as const),
   ...(['vpc', 'vpcSubnets', 'securityGroups'] as const),
@@ -85,7 +85,7 @@ test('a second queue on the table, with a topic for alarms, and all that may be 
   await expect(difference(first, lines.sort()).join('\n')).toMatchFileSnapshot('./second-queue.txt');
 });
 
-/** As a line of the first queue would have it, without the hashes of names: what is alike is in `stack.txt`. */
+/** The line of the first queue, without the hashes of names: equal lines are in `stack.txt`. */
 function named(line: string): string {
   return line
     .replaceAll('Mail', 'Media')

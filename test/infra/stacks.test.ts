@@ -29,7 +29,7 @@ function functionIn(stack: Stack, id: string): LambdaFunction {
   });
 }
 
-test('a worker in a network, beside functions that enqueue', async () => {
+test('a worker in a network, and functions that enqueue', async () => {
   const stack = newStack();
   const vpc = Vpc.fromVpcAttributes(stack, 'Network', {
     vpcId: 'vpc-0123456789abcdef0',

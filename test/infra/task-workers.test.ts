@@ -50,7 +50,7 @@ describe('the functions', () => {
     for (const made of functions) expect(made.DependsOn).toContainEqual(expect.stringMatching(/Tracing/));
   });
 
-  test('get the names of tasks with metrics of their own, and a list that is too long is refused', () => {
+  test('get the names of tasks with separate metrics, and a list that is too long is refused', () => {
     synthesize({ timedNames: ['resize'] })
       .template()
       .hasResourceProperties('AWS::Lambda::Function', {

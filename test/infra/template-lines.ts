@@ -1,6 +1,6 @@
 /** Templates as lines of text, for golden files and for what differs between two. */
 
-/** Longer values are told part by part. */
+/** Longer values are printed in parts. */
 const LINE_CHARACTERS = 240;
 
 /**
@@ -15,7 +15,7 @@ export function linesOf(value: unknown, path: readonly string[] = []): string[] 
   return [`${path.join('.')} = ${text}`.replaceAll(/\b[0-9a-f]{32,64}\b/g, 'HASH')];
 }
 
-/** Of the path to the properties of a resource. */
+/** The path to the properties of a resource. */
 const PROPERTY_DEPTH = 3;
 
 function isTexts(value: object): boolean {

@@ -204,7 +204,7 @@ const createBatch = (process: Process, total: number) => {
   return storeOf(process).createBatch({ ...BATCH, total, waiter: waiterOf(callback) }, callback, stamped(process));
 };
 const child = (process: Process, id: string, more = {}) => newTask(process, id, { links: { batch: 'b' }, ...more });
-/** A batch of these children, of which the first one runs. */
+/** A batch of these children; the first one runs. */
 const firstOf =
   (...ids: readonly string[]) =>
   async (party: Party) => {

@@ -1,4 +1,4 @@
-/** What producers and operators do with tasks, keys and lines. */
+/** Operations of producers and operators on tasks, keys and lines. */
 import { taskConcurrencyKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
 import { RAISES } from '../../shared/operate/epoch/epoch-statements.ts';
@@ -241,7 +241,7 @@ export const OPERATIONS: readonly Scene[] = [
   }),
 ];
 
-/** What an operator does to the table itself. The rows do not exist: each statement is sent once, and refused. */
+/** Operator actions on the table itself. The rows do not exist: each statement is sent once, and refused. */
 export const REPAIRS: readonly Scene[] = [
   scene('audit.begin', 'record a deed', {
     act: ({ here, world }) => {

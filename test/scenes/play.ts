@@ -1,4 +1,4 @@
-/** Plays a scene in a world of its own: the same ids, draws and times in every run. */
+/** Plays a scene in a separate world: the same ids, draws and times in every run. */
 import { inspect } from 'node:util';
 import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { Process, World } from '../support/coordination.ts';
@@ -9,7 +9,7 @@ import { partyIn } from './scene.ts';
 
 /**
  * Two processes of a world, whose ids do not depend on what the other one does.
- * @param tag part of each id, for a table that has heard of the ids of other scenes
+ * @param tag part of each id, because a table may have rows of other scenes
  */
 async function openParty(world: World, tag: string): Promise<Party> {
   const start = (name: string) => {
@@ -38,7 +38,7 @@ export interface Answer {
 
 export async function set(scene: Scene, world: Played = simulatedWorld(), tag = ''): Promise<Set> {
   const party = await openParty(world, tag);
-  // Time passes only where it says so.
+  // Time passes only at explicit steps.
   const given = (await scene.before(party)) as never;
   party.there.driver.isDown = false;
   const act = (): Promise<Answer> =>
@@ -55,7 +55,7 @@ export async function set(scene: Scene, world: Played = simulatedWorld(), tag = 
   return { world, party, given, act };
 }
 
-/** Of a store's outcome only its kind: the row is compared with all the others. */
+/** Only the kind of a store's outcome: the row is compared with all the others. */
 function told(answer: unknown): string {
   const outcome = answer as
     | { readonly kind?: string; readonly earlierAttempt?: string; readonly row?: object }
@@ -85,7 +85,7 @@ const TIME = /\b0*1[78]\d{8}(?:\d{3}|)\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z\b/g;
 const ID = /\b(here|there)-\d{4}\b/g;
 const ATTEMPTS = /after \d+ attempts/g;
 
-/** What comes between a process and the table, at each of its requests from now on. */
+/** The interference between a process and the table, at each of its later requests. */
 export type Interference = (
   request: number,
   send: () => Promise<unknown>,

@@ -13,9 +13,9 @@ export interface Party {
   readonly world: World;
   readonly here: Process;
   readonly there: Process;
-  /** Of the process here. */
+  /** The process of the scene. */
   readonly mine: Session;
-  /** Of the process there. */
+  /** The rival process. */
   readonly theirs: Session;
   readonly pass: (ms: number) => Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What scenes of tasks begin with: a task that waits, runs or has ended, and how it comes to that. */
+/** First steps of scenes of tasks: a task that waits, runs or has ended. */
 import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
 import type { SequencedStamp } from '../../shared/tasks/task/task-store.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
@@ -54,7 +54,7 @@ export const ready =
     return (await taskOf(party, id)) as ReadyTask;
   };
 
-/** Under a session of its own that lives (mine), or one that never was, and counts as ended. */
+/** Under a separate live session (mine), or one that never existed, and counts as ended. */
 export const claim =
   (id = 't', isAlive = true) =>
   async (party: Party): Promise<RunningTask> => {

@@ -82,7 +82,7 @@ export async function endCommand(settings: CommandSettings, ...argv: readonly st
 
 /**
  * Runs the command in this process: `test/smoke/commands.test.ts` covers the additional steps of a separate process.
- * For a command that is interrupted or killed, use `startCommand`; for one that passes on its own streams, `endCommand`.
+ * For a command that is interrupted or killed, use `startCommand`; for a command that passes on its own streams, `endCommand`.
  */
 export async function runCommand(
   { endpoint, table }: CommandSettings,

@@ -49,7 +49,7 @@ export class DurableWorld {
   readonly dynamo = memoryDynamo(TABLE, () => this.clock.now());
   readonly stores: ReturnType<typeof createTaskStores>;
   readonly leasehold: Leasehold;
-  /** Write units so far, by verb, without those of sessions. */
+  /** Write units so far, by verb, without units of sessions. */
   readonly units = new Map<string, number>();
   /** Requests of workers so far. */
   requests = 0;
@@ -96,7 +96,7 @@ export class DurableWorld {
     });
   }
 
-  /** Runs a worker until nothing is due. @returns its process, which may have been killed */
+  /** Runs a worker until the queue is drained. @returns its process, which may have been killed */
   async work(killAt?: CrashPlace, lifetime?: Duration): Promise<WorkerProcess> {
     const process = new WorkerProcess(new WorkersLife(killAt));
     await this.#workers.workIn(process, {

@@ -1,5 +1,5 @@
 /**
- * What an object graph keeps: the size of each collection in it, private fields included, and the listeners of each signal, by their path.
+ * The contents of an object graph: the size of each collection, private fields included, and the listeners of each signal, by their path.
  * For tests that use something many times and expect that nothing of it stays: timers of the clock, listeners, entries of maps.
  */
 import { getEventListeners } from 'node:events';

@@ -6,7 +6,7 @@ import { ENDED, LOCKS, NOW, SCHEDULES, SEMAPHORES, SESSIONS, UNFINISHED } from '
 
 export const ALL = new Map([...UNFINISHED, ...ENDED].map((task) => [task.id, task]));
 
-/** The tasks of each queue that has any, or a row. None of those in the second one runs. */
+/** The tasks of each queue that has tasks or a row. Tasks of the second one do not run. */
 export const WAITING: Readonly<Record<string, readonly TaskRecord[]>> = {
   default: UNFINISHED,
   resting: UNFINISHED.filter(({ state }) => state === 'ready'),

@@ -1,4 +1,4 @@
-/** What a task picker and its parts need, in a simulated place where nothing goes wrong. */
+/** The ports of a task picker and its parts, in a simulated place without faults. */
 import type { Stores } from '../../shared/client/stores.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';

@@ -1,4 +1,4 @@
-/** What the tests of the functions' printed lines share: rows and requests that are not as they should be, and lines in a lasting form. */
+/** Shared parts of the tests of printed lines: damaged rows and bad requests, and lines in a lasting form. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';

@@ -1,4 +1,4 @@
-/** Runs the `leasehold` command in a pseudo-terminal, as for a person: made by `script`, which comes with util-linux. */
+/** Runs the `leasehold` command in a pseudo-terminal: made by `script`, which comes with util-linux. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';

@@ -56,7 +56,7 @@ describe.each([
   });
 });
 
-/** Copies what git knows or would add, so that neither results nor packages are copied. */
+/** Copies files that git knows or would add, without results and packages. */
 function copyWithout(satellite: string): string {
   const tree = mkdtempSync(path.join(tmpdir(), `leasehold-without-${satellite}-`));
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });

@@ -22,7 +22,7 @@ async function enter({ gate, ask }: ReturnType<typeof open>): Promise<{ address:
   return { address, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }
 
-test('an address lets one browser in once, and tells it once; the same browser may come again', async () => {
+test('lets one browser in once by its address; the same browser may come again', async () => {
   const opened = open();
   const { gate, ask } = opened;
   const { address, cookie } = await enter(opened);
@@ -40,7 +40,7 @@ test('an address lets one browser in once, and tells it once; the same browser m
   expect((await ask(`${gate.root}?token=guessed`, { cookie: 'leasehold-console-8091=id-3' })).status).toBe(401);
 });
 
-test('a refusal is a page for people, and JSON for the page', async () => {
+test('refuses with a page for browsers, and with JSON for the page', async () => {
   const { gate, ask } = open();
 
   const page = await ask(gate.root);

@@ -189,7 +189,7 @@ test('what the pages of the console are answered', async () => {
 
 const reason = 'a drill';
 
-test('an act makes every page be read again, and one that was refused before it began does not', async () => {
+test('reads every page again after an act, unless the act was refused before it began', async () => {
   const { routes, looks } = consoleOver({ isPaused: true });
   let reads = 0;
   const read = () => looks.ask('a page', () => Promise.resolve({ value: ++reads, units: 0 }));

@@ -245,7 +245,7 @@ describe('the list of dead tasks', () => {
     expect(value.listed.count).toBe(1);
   });
 
-  test('reads the latest first, and goes on with the next poll', async () => {
+  test('reads the latest first, and continues with the next poll', async () => {
     const { read, groups, die } = open();
     for (let at = 1; at <= 60; at++) die(`t${at}`, at);
 
@@ -254,7 +254,7 @@ describe('the list of dead tasks', () => {
     expect(await groups()).toMatchObject([{ count: 60 }]);
   });
 
-  test('shows twenty tasks of a fault, and more of one that was asked for', async () => {
+  test('shows twenty tasks of a fault, and more on request', async () => {
     const { groups, die } = open();
     for (let at = 1; at <= 30; at++) die(`t${at}`, at);
     const [{ fault } = { fault: '' }] = await groups();

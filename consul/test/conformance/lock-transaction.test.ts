@@ -82,7 +82,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(mine.signal.aborted).toBe(false);
   });
 
-  test('gives a key to no other in the transaction that takes it from a holder who has not heard of it', async () => {
+  test('keeps a key closed in the transaction that takes it from a holder who has not learned of it', async () => {
     const session = await create();
     await acquireNow(mine, key);
 

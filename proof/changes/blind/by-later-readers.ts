@@ -229,7 +229,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     from: 'const ofItsShards = createStores(sender, { table, shards });',
     to: 'const ofItsShards = stores;',
     test: 'test/cli/enqueue.test.ts',
-    title: 'puts tasks into the shards that it is told of',
+    title: 'puts tasks into the given number of shards',
   },
   {
     id: 'N168',

@@ -140,7 +140,7 @@ class Answers {
     this.#left = [...answers].sort((a, b) => rank(a) - rank(b));
   }
 
-  /** @returns undefined if none is due */
+  /** @returns undefined if no timer is due */
   async next(): Promise<'accepted' | 'over' | undefined> {
     const history = await this.#world.history('r');
     const started = history.filter(({ EventType }) => EventType === 'CallbackStarted');

@@ -1,4 +1,4 @@
-/** What the workflows of the requirements are made of. */
+/** The parts of the requirements' workflows. */
 import { JitterStrategy, createRetryStrategy } from '@aws/durable-execution-sdk-js';
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
 
@@ -10,7 +10,7 @@ export interface Scene {
 }
 
 export type C = DurableContext;
-/** Whatever a requirement gives or a workflow returns. */
+/** Any input of a requirement, or result of a workflow. */
 export type Value = ReturnType<typeof JSON.parse>;
 export type Workflow = (scene: Scene) => (event: Value, context: C) => PromiseLike<unknown>;
 

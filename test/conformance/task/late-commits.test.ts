@@ -1,4 +1,4 @@
-/** A copy of a refused commit arrives when its conditions are true: its caller has been told that nothing was applied. */
+/** A copy of a refused commit arrives when its conditions are true: its caller has learned that it had no effect. */
 import { beforeEach, expect, test } from 'vitest';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
 import { CommitRefusedError } from '../../../shared/tasks/task/control.ts';

@@ -320,7 +320,7 @@ describeOnOneStore('operating on tasks', (open) => {
         reason: 'erased',
         onProgress: (count) => void progress.push(count),
       });
-      // Its holder ends it when it is told, and its follower comes up.
+      // Its holder ends it at the next heartbeat, and its follower comes up.
       await vi.waitFor(async () => expect(await get('running')).toMatchObject({ cancellation: { reason: 'erased' } }));
       await q.tasks.giveUp(claimOf((await get('running')) as RunningTask), 'erased', stamp());
 

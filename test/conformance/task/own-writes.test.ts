@@ -1,4 +1,4 @@
-/** A task and its caller's own writes in one call: all are applied, or none, whatever the network does. */
+/** A task and its caller's writes in one call: applied together or not at all, whatever the network does. */
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from 'vitest';
 import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
@@ -102,7 +102,7 @@ describeOnOneStore('a task with writes of its caller', (open) => {
     expect(await get('a')).toBeUndefined();
     expect(await row('p')).toBeUndefined();
     expect(await stored('a')).toBeUndefined();
-    // Nothing is left in the line either.
+    // The line is empty too.
     expect(await enqueue('a', [], options)).toMatchObject({ created: true });
     expect((await q.work({ work })).settled.done).toBe(1);
   });

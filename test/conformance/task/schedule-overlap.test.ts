@@ -312,7 +312,7 @@ describeOnOneStore('the tasks of a schedule', (open) => {
       expect((await client.get('hourly'))?.lastAt).toBe(at(14) + 1);
     });
 
-    test('with skip it is not made while one has not ended; of a schedule that is not there it is missing', async () => {
+    test('skips a run while one has not ended, and reports a missing schedule', async () => {
       await define({ overlap: 'skip' });
       clock.step(HOUR);
       await tick();

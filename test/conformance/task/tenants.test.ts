@@ -72,7 +72,7 @@ describeOnOneStore('fairness between tenants', (open) => {
     expect(bigBefore).toBeGreaterThan(0);
   });
 
-  test('runs the tasks of all tenants, and tasks without a tenant', async () => {
+  test('runs tasks with and without a tenant', async () => {
     const work = defineTask({ name: 'work', run: () => undefined });
     for (let n = 0; n < 30; n++)
       await q.client.enqueue(work, { n }, n % 3 === 0 ? {} : { tenant: `t${n % 7}`, priority: n % 2 ? 'low' : 'high' });
@@ -285,7 +285,7 @@ describe('the way round the tenants', () => {
     },
   );
 
-  test('reports that there are no tenants', async () => {
+  test('reports an empty list of tenants', async () => {
     expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true, pages: 2 });
   });
 });

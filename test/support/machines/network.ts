@@ -84,7 +84,7 @@ interface NetworkEvents {
   onEnded?(request: Request, ended: RequestEnd): void;
 }
 
-/** What the sender of a request learns: an output, the store's refusal, or a failure; or it gave up. */
+/** The response to a sender: an output, the store's refusal, or a failure; or it gave up. */
 export type RequestEnd = 'answered' | 'refused' | 'failed' | 'givenUp';
 
 type Answer = (replyMs: number, ended: RequestEnd, act: () => void) => void;
@@ -94,7 +94,7 @@ interface NetworkOptions {
   readonly store: AppliesRequests;
   readonly fateOf: (request: Request) => Fate;
   readonly events?: NetworkEvents;
-  /** What the service refuses by itself. Absent: nothing. */
+  /** The service's own refusals. Absent: none. */
   readonly limits?: ServiceLimits | undefined;
   /** How many connections a process has. Further requests leave when one is free. Absent: as many as there are requests. */
   readonly connections?: number | undefined;

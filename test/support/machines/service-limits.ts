@@ -1,5 +1,5 @@
 /**
- * What DynamoDB refuses although no condition is false, each with a switch.
+ * DynamoDB's refusals although no condition is false, each with a switch.
  *
  *   - `conflicts`: a transaction holds its rows for a while. Whatever writes one of them meanwhile is refused.
  *   - `writeUnits`: a partition key bears 1,000 write units a second, with a burst of one second. Refused writes pay, too.
