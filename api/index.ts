@@ -4,6 +4,7 @@
  */
 export { Leasehold, createLeasehold } from '../shared/client/leasehold.ts';
 export { leaseholdOf } from '../shared/client/leasehold-of.ts';
+export { schedulesOf } from '../shared/client/schedules-of.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/client/leasehold.ts';
 export type { ConnectionOptions } from '../shared/dynamo/connect.ts';
 export type { SdkClient } from '../shared/dynamo/wire/sdk.ts';

@@ -87,6 +87,7 @@ async function dealOut(place: Metered, { queue, shards, workers }: DrainSettings
     'bench',
     {
       ...createTaskStores(new Sender(place), { table: TABLE, shards }),
+      schedules: undefined,
       runtime,
       workers: {
         startWorker: ({ homeShards, slice }) => Promise.resolve(void dealt.push({ homeShards, slice })),

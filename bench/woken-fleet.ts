@@ -15,8 +15,8 @@ import type { DynamoItem } from '../shared/dynamo/engine/driver.ts';
 import { shardOf, splitKey } from '../shared/dynamo/engine/keys.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { TaskStores } from '../shared/client/task-stores.ts';
-import { createTaskStores } from '../shared/client/task-stores.ts';
+import type { Stores } from '../shared/client/stores.ts';
+import { createStores } from '../shared/client/stores.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
@@ -76,7 +76,7 @@ const Z99 = 2.326;
 
 interface Place {
   readonly runtime: Runtime;
-  readonly stores: TaskStores;
+  readonly stores: Stores;
 }
 
 /** One shard of the stream: the gathered records, and its one invocation. */
@@ -89,7 +89,7 @@ interface StreamShard {
 export class WokenFleet {
   readonly timeline = new Timeline();
   readonly client: TaskClient;
-  readonly stores: TaskStores;
+  readonly stores: Stores;
   /** True times at which a worker's invocation was asked for. */
   readonly invocations: number[] = [];
   /** True times at which the waker was invoked. */
@@ -174,7 +174,7 @@ export class WokenFleet {
         ? this.workersMeter
         : undefined;
     const sender = new Sender({ driver: this.#network.driverOf(process), runtime, observer });
-    return { runtime, stores: createTaskStores(sender, { table: TABLE, shards: SHARDS }) };
+    return { runtime, stores: createStores(sender, { table: TABLE, shards: SHARDS }) };
   }
 
   /** Lets time pass until the work is done. */
@@ -219,7 +219,7 @@ export class WokenFleet {
     return new Waker({ ...stores, runtime, workers: this.#workforce(runtime, stores), onDamaged }, this.#dispatching);
   }
 
-  #workforce(runtime: Runtime, stores: TaskStores) {
+  #workforce(runtime: Runtime, stores: Stores) {
     const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, this.#dispatching);
     const name = workersSemaphore(QUEUE);
     return {

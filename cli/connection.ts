@@ -1,6 +1,7 @@
 /** The command's composition root: one client, and every store and client over it. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { probe } from '../local/engine/probe.ts';
+import { schedulesOf } from '../shared/client/schedules-of.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
@@ -81,8 +82,17 @@ export async function connect(
   const leasehold = new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo);
   const stores = createStores(sender, { table, shards: DEFAULT_SHARDS });
   const audit = new AuditStore({ sender, runtime }, table);
-  const { tasks, operator, locks, semaphores, schedules } = leasehold;
-  const operated = { audit, tasks, operator, locks, semaphores, sessions: leasehold.sessions, schedules, runtime };
+  const { tasks, operator, locks, semaphores } = leasehold;
+  const operated = {
+    audit,
+    tasks,
+    operator,
+    locks,
+    semaphores,
+    sessions: leasehold.sessions,
+    schedules: schedulesOf(leasehold),
+    runtime,
+  };
   return {
     table,
     openClient,

@@ -25,7 +25,7 @@ const MOST_PACKAGES = 20;
 const LEASEHOLD = 'node_modules/leasehold';
 /** Maximum sizes: of the download, and of a function that only enqueues, without AWS's client. */
 const MOST_PACKED_BYTES = 0.9 * 2 ** 20;
-const MOST_ENQUEUER_BYTES = 320 * 1_024;
+const MOST_ENQUEUER_BYTES = 300 * 1_000;
 /** The last version before `OLDEST_CDK`. */
 const TOO_OLD_CDK = 'aws-cdk-lib@2.223.0';
 const DURABLE_SDK = '@aws/durable-execution-sdk-js';

@@ -1,4 +1,5 @@
 /** Verbs that many callers send to one row at once. */
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 
@@ -31,7 +32,7 @@ const verb = (name: string, call: (caller: Caller) => Promise<unknown>, more: Pa
 });
 
 const defined = {
-  before: ({ schedules }: Leasehold) => schedules.define('s', WORK, {}, { ...CRON, overlap: 'allow' }),
+  before: (leasehold: Leasehold) => schedulesOf(leasehold).define('s', WORK, {}, { ...CRON, overlap: 'allow' }),
 };
 
 export const SCENES: readonly Scene[] = [
@@ -58,7 +59,11 @@ export const SCENES: readonly Scene[] = [
     },
   ),
   verb('operator.pause', ({ leasehold }) => leasehold.operator.pause({ reason: 'test' })),
-  verb('schedules.define', ({ leasehold, number }) => leasehold.schedules.define('s', WORK, { number }, CRON), defined),
+  verb(
+    'schedules.define',
+    ({ leasehold, number }) => schedulesOf(leasehold).define('s', WORK, { number }, CRON),
+    defined,
+  ),
   verb('locks.put', ({ leasehold, number }) => leasehold.locks.put('value', `v${number}`)),
   verb('semaphores.setLimit', ({ leasehold, number }) => leasehold.semaphores.setLimit('s', 5 + number), {
     before: ({ semaphores }) => semaphores.declareLimit('s', 3),

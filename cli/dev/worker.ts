@@ -103,9 +103,8 @@ function alsoTold(events: TaskEvents): TaskEvents {
 }
 
 /** Reports a session before it holds anything. */
-function tellingSessions(leasehold: Leasehold): Pick<Leasehold, 'session' | 'schedules'> {
+function tellingSessions(leasehold: Leasehold): Pick<Leasehold, 'session'> {
   return {
-    schedules: leasehold.schedules,
     async session(sessionOptions) {
       const isInspected = inspector.url() !== undefined;
       const session = await leasehold.session({

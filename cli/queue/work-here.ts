@@ -25,7 +25,7 @@ interface WorkHerePorts {
   readonly spans: TaskSpans;
   readonly onEnqueued: WorkerPorts['onEnqueued'];
   /** Absent: the connection's own. */
-  readonly leasehold?: Pick<Leasehold, 'session' | 'schedules'>;
+  readonly leasehold?: Pick<Leasehold, 'session'>;
 }
 
 export function workHere(

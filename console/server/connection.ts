@@ -1,5 +1,6 @@
 /** The console's composition root: one client, and for each poll a set of stores whose units are counted separately. */
 import type { PageOptions } from '../../cli/page.ts';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
 import type { DynamoConnection } from '../../shared/dynamo/connect.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
@@ -8,11 +9,12 @@ import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../../shared/dynamo/engine/send.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
-import type { Stores as TableStores } from '../../shared/client/stores.ts';
-import { createStores } from '../../shared/client/stores.ts';
+import type { ClientStores as TableStores } from '../../shared/client/stores.ts';
+import { createClientStores } from '../../shared/client/stores.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import { Operations } from '../../shared/operate/operations.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import type { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
 import type { ConnectionInfo } from '../model.ts';
 
 type ConnectionSettings = Omit<PageOptions, 'port' | 'everyMs' | 'onEntered'>;
@@ -20,6 +22,7 @@ type ConnectionSettings = Omit<PageOptions, 'port' | 'everyMs' | 'onEntered'>;
 /** Everything that a view or an operation needs, over one sender. */
 export interface Stores extends Omit<TableStores, 'operations'> {
   readonly leasehold: Leasehold;
+  readonly schedules: ScheduleClient;
   readonly audit: AuditStore;
   /** Operator actions, each recorded. */
   readonly operations: Operations;
@@ -85,13 +88,15 @@ export class ConsoleConnection implements Disposable {
     };
     const sender = new Sender({ driver, runtime, observer });
     const leasehold = new Leasehold({ sender, gauge, runtime }, { table, shards, maxClockSkew: maxClockSkewMs });
-    const stores = createStores(sender, { table, shards });
+    const stores = createClientStores(sender, { table, shards });
     const audit = new AuditStore({ sender, runtime }, table);
-    const { tasks, operator, locks, semaphores, sessions, schedules } = leasehold;
+    const { tasks, operator, locks, semaphores, sessions } = leasehold;
+    const schedules = schedulesOf(leasehold);
     return {
       ...stores,
       operatorStore: stores.operations,
       leasehold,
+      schedules,
       audit,
       operations: new Operations({ audit, tasks, operator, locks, semaphores, sessions, schedules, runtime }),
       spent: () => meter.read().readUnits,

@@ -1,5 +1,6 @@
 /** The console's page of schedules. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import type { SchedulePage } from '../model.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { scheduleKey } from '../../shared/dynamo/engine/keys.ts';
@@ -20,7 +21,7 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
   });
 
   test('shows no times from before a schedule was defined', async () => {
-    await table.leasehold.schedules.define('newborn', 'report', {}, { cron: '* * * * *' });
+    await schedulesOf(table.leasehold).define('newborn', 'report', {}, { cron: '* * * * *' });
     const running = await openConsole(table);
     await using _console = { [Symbol.asyncDispose]: () => running.close() };
     const begun = Date.now();
@@ -33,11 +34,11 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
     const slots = schedules.find(({ name }) => name === 'newborn')?.slots ?? [];
     expect(slots.length).toBeGreaterThan(0);
     expect(slots.filter(({ at }) => at < begun - 60_000)).toEqual([]);
-    await table.leasehold.schedules.remove('newborn');
+    await schedulesOf(table.leasehold).remove('newborn');
   });
 
   test('shows a schedule whose zone this machine does not know, without its times, and the others as they are', async () => {
-    const { schedules } = table.leasehold;
+    const schedules = schedulesOf(table.leasehold);
     for (const name of ['odd', 'sound']) await schedules.define(name, 'report', {}, { cron: '0 0 1 1 *' });
     const connection = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     await connection.driver.attempt(

@@ -15,6 +15,7 @@ import { exampleOptions } from '../options.ts';
 import type { ExampleWorker } from '../queue.ts';
 import { startWorkers } from '../queue.ts';
 import { localSettings, openLeasehold } from '../store.ts';
+import { schedulesOf } from 'leasehold';
 
 const options = await exampleOptions({});
 
@@ -32,7 +33,7 @@ const { QUEUE, collect } = await import('./tasks.ts');
 using leasehold = await openLeasehold(options.endpoint);
 await createOrdersTable();
 // A deployment does this once. From then on the dispatcher, or `leasehold work`, enqueues a task every hour.
-await leasehold.schedules.define('hourly', collect, null, { cron: '0 * * * *', queue: QUEUE });
+await schedulesOf(leasehold).define('hourly', collect, null, { cron: '0 * * * *', queue: QUEUE });
 
 /** Each run has its own orders and hours in a shared store. */
 const run = Date.now().toString(36);

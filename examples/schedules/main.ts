@@ -10,6 +10,7 @@
  * each report covers what came since the one before, and no run begins before the last has ended.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { schedulesOf } from 'leasehold';
 import { defineTask } from 'leasehold/tasks';
 import { createTestKit } from 'leasehold/testing';
 import { check } from '../claims.ts';
@@ -28,7 +29,8 @@ const PATIENCE_MS = 300_000;
 const NIGHTS = 4;
 
 await using queue = await openQueue('schedules', options.endpoint);
-const { schedules, tasks } = queue.leasehold;
+const { tasks } = queue.leasehold;
+const schedules = schedulesOf(queue.leasehold);
 const policies = ['all', 'last', 'skip'] as const;
 const first = new Map<string, number>();
 for (const missed of policies) {

@@ -12,9 +12,9 @@ import { hostname } from 'node:os';
 import type { ConnectionOptions, DynamoConnection } from '../dynamo/connect.ts';
 import { connectDynamo } from '../dynamo/connect.ts';
 import type { Sender, SendObserver } from '../dynamo/engine/send.ts';
-import type { Stores } from './stores.ts';
+import type { ClientStores } from './stores.ts';
 import { announcingIn } from './process-enqueues.ts';
-import { createStores } from './stores.ts';
+import { createClientStores } from './stores.ts';
 import { createTable } from '../dynamo/table.ts';
 import { ElectionClient } from '../coordination/election/election.ts';
 import { readEnvironment } from '../core/environment.ts';
@@ -45,7 +45,6 @@ import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import { TaskClient } from '../tasks/queue/task-client.ts';
 import { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
-import { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';
 import { verifyTask } from '../tasks/task/verify-task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
@@ -127,6 +126,20 @@ const SESSION_SETTINGS = [
   'codeVersion',
   'events',
 ] as const;
+/** What a client in a module of its own needs, so that only those who import it bundle it. */
+export interface ClientParts extends Pick<LeaseholdFoundation, 'sender' | 'runtime'>, Pick<LeaseholdSettings, 'queue'> {
+  readonly storeOptions: TaskStoreOptions;
+}
+
+const partsOfClients = new WeakMap<Leasehold, ClientParts>();
+
+/** @throws ConfigurationError for anything but a `Leasehold` */
+export function partsOf(leasehold: Leasehold): ClientParts {
+  const parts = partsOfClients.get(leasehold);
+  if (parts === undefined)
+    throw new ConfigurationError(`${shown(leasehold)} is no client: create one with createLeasehold`);
+  return parts;
+}
 
 const DEFAULT_SESSION_NAME = 'leasehold';
 
@@ -160,8 +173,6 @@ export class Leasehold implements Disposable {
   readonly tasks: TaskClient;
   /** Operates tasks and queues: cancel, retry, reschedule, pause, resume. */
   readonly operator: TaskOperator;
-  /** Recurring tasks. */
-  readonly schedules: ScheduleClient;
   /** Keys and values without a session: get, list, watch, put, delete, force-release. */
   readonly locks: LockClient;
   /** Reads and observes the current leader. */
@@ -174,7 +185,7 @@ export class Leasehold implements Disposable {
   readonly #foundation: LeaseholdFoundation;
   readonly #connection: DynamoConnection | undefined;
   readonly #maxClockSkewMs: number;
-  readonly #stores: Stores;
+  readonly #stores: ClientStores;
   readonly #waiters: Waiters;
 
   constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
@@ -184,17 +195,18 @@ export class Leasehold implements Disposable {
     this.#foundation = foundation;
     this.#connection = connection;
     this.#maxClockSkewMs = sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs;
-    this.#stores = createStores(foundation.sender, {
+    const storeOptions = {
       table,
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
       onCreated: foundation.onCreated,
-    });
+    };
+    this.#stores = createClientStores(foundation.sender, storeOptions);
+    partsOfClients.set(this, { sender: foundation.sender, runtime, queue, storeOptions });
     this.#waiters = foundation.waiters ?? newWaiters(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
     const spans = new TaskSpans(openTelemetry);
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });
     this.operator = new TaskOperator(ports, { queue, maxClockSkewMs: this.#maxClockSkewMs });
-    this.schedules = new ScheduleClient(ports, { queue });
     this.locks = new LockClient(ports, this.#maxClockSkewMs);
     this.elections = new ElectionClient(this.locks);
     this.semaphores = new SemaphoreClient(

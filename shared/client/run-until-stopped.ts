@@ -11,13 +11,15 @@ import type { TaskModule } from '../tasks/run/task-module.ts';
 import type { Session } from './session.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { describeBlock } from '../session/event-loop-lag.ts';
+import { defineSchedules } from '../tasks/schedule/define-schedules.ts';
+import type { ScheduleDefinition } from '../tasks/schedule/schedule.ts';
 import type { SchedulingPorts, SchedulingSettings } from './run-with-schedules.ts';
 import { runWithSchedules } from './run-with-schedules.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import type { WorkerReport } from '../tasks/worker/run-worker.ts';
 
 type KeptPorts = Omit<SchedulingPorts, 'session' | 'events' | 'payloads'> & {
-  readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
+  readonly leasehold: Pick<Leasehold, 'session'>;
   /** Ends all requests: called when the time to stop is over. */
   readonly stopSending: () => void;
 };
@@ -88,13 +90,12 @@ export async function runUntilStopped(
   handBack.addEventListener('abort', stopping.onStop, { once: true });
   const schedules = work.schedules.map((each) => ({ ...each, options: { queue: settings.queue, ...each.options } }));
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
+  const onEnded = ({ name, endAt }: ScheduleDefinition): void =>
+    log.info('schedule has ended', { schedule: name, endAt });
   let isDefined = false;
   while (!handBack.aborted) {
     try {
-      if (!isDefined)
-        await leasehold.schedules.defineAll(schedules, ({ name, endAt }) =>
-          log.info('schedule has ended', { schedule: name, endAt }),
-        );
+      if (!isDefined) await defineSchedules({ ...ports, queue: settings.queue, onEnded }, schedules);
       isDefined = true;
       // One session for its whole life: an idle worker writes only its heartbeats.
       if (kept.session === undefined || kept.session.signal.aborted)

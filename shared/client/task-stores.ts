@@ -1,19 +1,16 @@
 /** Only the stores of a queue that dispatchers and workers need, so that their bundles stay small. */
 import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
-import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
 import type { BasicStores } from './basic-stores.ts';
 import { createBasicStores } from './basic-stores.ts';
 import type { Sender } from '../dynamo/engine/send.ts';
 import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
-import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 
 export interface TaskStores extends BasicStores {
   readonly slots: SlotStore;
   readonly queues: QueueStore;
-  readonly schedules: ScheduleStore;
 }
 
 export function createTaskStores(sender: Sender, options: TaskStoreOptions): TaskStores {
@@ -22,6 +19,5 @@ export function createTaskStores(sender: Sender, options: TaskStoreOptions): Tas
     ...createBasicStores(sender, options),
     slots: createSlotStore(sender, table),
     queues: createQueueStore(sender, table),
-    schedules: createScheduleStore(sender, options),
   };
 }

@@ -9,6 +9,9 @@
  * The queue is not mocked: leases, retries, batches and limits run the production code.
  * The clock stops while task code runs, unless the test advances it. Between attempts it advances automatically.
  */
+import { schedulesOf } from '../client/schedules-of.ts';
+import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
+import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
 import type { SendObserver } from '../dynamo/engine/send.ts';
 import { Sender } from '../dynamo/engine/send.ts';
@@ -133,6 +136,7 @@ export class TestKit {
   readonly #schedules: readonly TaskSchedule[] = [];
   #defined: Promise<unknown> | undefined;
   readonly #stores: TaskStores;
+  readonly #scheduleStore: ScheduleStore;
   readonly #spans = new TaskSpans(openTelemetry);
 
   /** @throws ConfigurationError */
@@ -156,6 +160,7 @@ export class TestKit {
     };
     const sender = new Sender({ driver: new ProcessDriver(() => this.#dynamo), runtime, observer });
     this.#stores = createTaskStores(sender, { table: TABLE, shards: SHARDS });
+    this.#scheduleStore = createScheduleStore(sender, { table: TABLE, shards: SHARDS });
     const waiters = {
       locks: new ProcessWaiters<Refusal>(this.clock),
       semaphores: new ProcessWaiters<Full>(this.clock),
@@ -191,7 +196,7 @@ export class TestKit {
     this.leasehold = new Leasehold(foundation, settings);
     this.tasks = this.leasehold.tasks;
     this.operator = this.leasehold.operator;
-    this.schedules = this.leasehold.schedules;
+    this.schedules = schedulesOf(this.leasehold);
   }
 
   /** Runs all due tasks, and tasks that become due as a result. Delayed tasks stay: advance the clock and drain again. */
@@ -306,7 +311,7 @@ export class TestKit {
   /** Runs the schedule part of a dispatcher tick. @returns how many tasks were created for scheduled runs */
   async tick(): Promise<number> {
     await this.#define();
-    const ports = { ...this.#stores, runtime: this.#runtime, spans: this.#spans };
+    const ports = { ...this.#stores, schedules: this.#scheduleStore, runtime: this.#runtime, spans: this.#spans };
     let made = 0;
     for (const queue of this.#queues)
       made += await enqueueDueSlots(queue, ports, (error) => {

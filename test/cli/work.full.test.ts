@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { runCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
@@ -44,7 +45,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     const end = await run('work', '--entry', SURROUNDED, '--queue', 'recurring', '--until-drained');
 
     expect(end).toMatchObject({ exitCode: 0 });
-    expect(await Array.fromAsync(table.leasehold.schedules.list({ queue: 'recurring' }))).toMatchObject([
+    expect(await Array.fromAsync(schedulesOf(table.leasehold).list({ queue: 'recurring' }))).toMatchObject([
       { name: 'yearly', task: 'greet', input: 'Ada', cron: '0 3 1 1 *', zone: 'Europe/Berlin' },
     ]);
   });

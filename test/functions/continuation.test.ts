@@ -5,6 +5,7 @@ import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ENV, schedulesText } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { semaphoreKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
@@ -229,11 +230,11 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       vi.stubEnv(ENV.schedules, schedulesText([nightly]));
       await tick();
       using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q' });
-      expect(await Array.fromAsync(leasehold.schedules.list())).toMatchObject([{ name: 'nightly', task: 'quick' }]);
+      expect(await Array.fromAsync(schedulesOf(leasehold).list())).toMatchObject([{ name: 'nightly', task: 'quick' }]);
       // Once per environment: an operator may remove one.
-      await leasehold.schedules.remove('nightly');
+      await schedulesOf(leasehold).remove('nightly');
       await tick('2026-07-31T23:59:00Z');
-      expect(await Array.fromAsync(leasehold.schedules.list())).toEqual([]);
+      expect(await Array.fromAsync(schedulesOf(leasehold).list())).toEqual([]);
 
       vi.resetModules();
       vi.stubEnv(ENV.schedules, schedulesText([never, nightly]));

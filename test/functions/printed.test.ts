@@ -10,6 +10,7 @@ import { ENV, schedulesText } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import { scheduleKey, semaphoreKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
@@ -372,17 +373,17 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
 
   vi.stubEnv(ENV.schedules, schedulesText([defineSchedule('nightly', 'report', null, { cron: '0 3 * * *' })]));
   dispatcherOf('nightly');
-  await at('nightly', ({ schedules }) => schedules.define('nightly', 'other', null, { cron: '0 3 * * *' }));
+  await at('nightly', (leasehold) => schedulesOf(leasehold).define('nightly', 'other', null, { cron: '0 3 * * *' }));
   const readable = await damage(scheduleKey('nightly', 'nightly'), 'task');
   await tick('a tick whose schedules cannot be defined');
   await client.send(new PutItemCommand({ TableName: table, Item: readable }));
   await tick('the next tick, which defines them');
-  await at('nightly', async ({ schedules }) =>
-    expect(await schedules.get('nightly')).toMatchObject({ task: 'report' }),
+  await at('nightly', async (leasehold) =>
+    expect(await schedulesOf(leasehold).get('nightly')).toMatchObject({ task: 'report' }),
   );
-  await at('nightly', ({ schedules }) => schedules.remove('nightly'));
+  await at('nightly', (leasehold) => schedulesOf(leasehold).remove('nightly'));
   await tick('the tick after that, which does not');
-  await at('nightly', async ({ schedules }) => expect(await schedules.get('nightly')).toBeUndefined());
+  await at('nightly', async (leasehold) => expect(await schedulesOf(leasehold).get('nightly')).toBeUndefined());
   vi.stubEnv(ENV.schedules, undefined);
 
   await expect(`${told.join('\n\n')}\n`).toMatchFileSnapshot('./starts.golden.txt');

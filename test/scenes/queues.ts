@@ -1,4 +1,5 @@
 /** Queues, what workers read and note of them, and schedules. */
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { enqueueDueSlots } from '../../shared/tasks/dispatch/recur.ts';
 import type { Process } from '../support/coordination.ts';
 import type { Party, Scene } from './scene.ts';
@@ -125,9 +126,9 @@ const HOURLY = 'hourly';
 const define =
   (options: object = {}): Step =>
   ({ there }) =>
-    there.leasehold.schedules.define(HOURLY, 'report', 1, { cron: '0 * * * *', ...options });
-const schedules = ({ here }: Party) => here.leasehold.schedules;
-const theirs = ({ there }: Party) => there.leasehold.schedules;
+    schedulesOf(there.leasehold).define(HOURLY, 'report', 1, { cron: '0 * * * *', ...options });
+const schedules = ({ here }: Party) => schedulesOf(here.leasehold);
+const theirs = ({ there }: Party) => schedulesOf(there.leasehold);
 const OF_SCHEDULES = {
   'it is paused': (party: Party) => theirs(party).pause(HOURLY),
   'it is resumed': (party: Party) => theirs(party).resume(HOURLY),
@@ -157,7 +158,7 @@ const tick = async ({ here }: Party) => {
 
 export const SCHEDULES: readonly Scene[] = [
   scene('schedule.put', 'define a schedule', {
-    act: ({ here }) => here.leasehold.schedules.define(HOURLY, 'report', 2, { cron: '0 * * * *' }),
+    act: ({ here }) => schedulesOf(here.leasehold).define(HOURLY, 'report', 2, { cron: '0 * * * *' }),
     rivals: { 'another defines it': define() },
   }),
   scene('schedule.put', 'define a schedule otherwise', {

@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import type { LeaseholdOptions } from '../../shared/client/leasehold.ts';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { RetryOptions } from '../../shared/tasks/task/definition.ts';
 import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
@@ -74,7 +75,7 @@ describe('a schedule', () => {
     [{ cron: CRON, ordered: true }, /ordered requires a key/],
     [{ cron: CRON, limit: 2 }, /limit and rate require a key/],
   ] as const)('with %j', (options, message) =>
-    refused(() => leasehold.schedules.define('s', 't', null, options), message),
+    refused(() => schedulesOf(leasehold).define('s', 't', null, options), message),
   );
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createWorker } from '../../shared/client/create-worker.ts';
 import { enqueuer, getTask } from '../../shared/client/edge/enqueuer.ts';
 import { lockSession } from '../../shared/client/edge/edge-sessions.ts';
+import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
@@ -96,8 +97,15 @@ describe('an unknown name is refused', () => {
     ],
     ['sessions.waitForEnd', 'timeout', ({ leasehold }) => leasehold.sessions.waitForEnd('s', wrong({ timeout: 5 }))],
     ['elections.observe', 'abort', ({ leasehold }) => leasehold.elections.observe('e', wrong({ abort: 5 })).next()],
-    ['schedules.remove', 'que', ({ leasehold }) => leasehold.schedules.remove('s', wrong({ que: 'q' }))],
-    ['schedules.list', 'que', ({ leasehold }) => leasehold.schedules.list(wrong({ que: 'q' })).next()],
+    ['schedules.remove', 'que', ({ leasehold }) => schedulesOf(leasehold).remove('s', wrong({ que: 'q' }))],
+    [
+      'schedules.list',
+      'que',
+      ({ leasehold }) =>
+        schedulesOf(leasehold)
+          .list(wrong({ que: 'q' }))
+          .next(),
+    ],
     ['enqueue', 'taskId', ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong({ taskId: 'a' }))],
     [
       'rate of a key',
@@ -118,7 +126,8 @@ describe('an unknown name is refused', () => {
     [
       'schedules.define',
       'timezone',
-      ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong({ cron: '* * * * *', timezone: 'UTC' })),
+      ({ leasehold }) =>
+        schedulesOf(leasehold).define('s', 'work', null, wrong({ cron: '* * * * *', timezone: 'UTC' })),
     ],
     ['defineTask', 'maxAttempts', () => defineTask(wrong({ name: 'n', run, maxAttempts: 5 }))],
     ['defineTask', 'timeoutMs', () => defineTask(wrong({ name: 'n', run, timeoutMs: 5 }))],
@@ -164,7 +173,7 @@ describe('refuses a value that is not an object', () => {
     ['createWorker', () => createWorker({ work: defineTask({ name: 'work', run }) }, wrong('mail'))],
     ['createS3Payloads', () => createS3Payloads(wrong(undefined))],
     ['enqueueBatch', ({ leasehold }) => leasehold.tasks.enqueueBatch([spawn('work', 1)], wrong(undefined))],
-    ['schedules.define', ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong(undefined))],
+    ['schedules.define', ({ leasehold }) => schedulesOf(leasehold).define('s', 'work', null, wrong(undefined))],
     ['defineTask', () => defineTask(wrong(undefined))],
     ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
     ['retryAll', ({ leasehold }) => leasehold.operator.retryAll(wrong(5))],
@@ -275,7 +284,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'signal = 5: must be an AbortSignal',
       ({ leasehold }) => leasehold.elections.observe('e', { signal: wrong(5) }).next(),
     ],
-    ['the name of a schedule', 'schedule name is empty', ({ leasehold }) => leasehold.schedules.remove('')],
+    ['the name of a schedule', 'schedule name is empty', ({ leasehold }) => schedulesOf(leasehold).remove('')],
     [
       'a schema',
       'task n: input = { a: 1 }: must be a Standard Schema',

@@ -20,13 +20,13 @@ export async function lookAtSchedules(
 ): Promise<Priced<SchedulePage>> {
   const stores = connection.open();
   const now = connection.now();
-  const { rows: found, more: isMore } = await take(schedulesOf(stores, queues), SCHEDULES_SHOWN);
+  const { rows: found, more: isMore } = await take(listed(stores, queues), SCHEDULES_SHOWN);
   const schedules = await Promise.all(found.map((schedule) => lineOf(stores, schedule, now)));
   return { value: { now, queues, schedules, isMore }, units: stores.spent() };
 }
 
-async function* schedulesOf({ leasehold }: Stores, queues: readonly string[]): AsyncGenerator<ScheduleRecord> {
-  for (const queue of queues) yield* leasehold.schedules.list({ queue });
+async function* listed({ schedules }: Stores, queues: readonly string[]): AsyncGenerator<ScheduleRecord> {
+  for (const queue of queues) yield* schedules.list({ queue });
 }
 
 async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {

@@ -1,4 +1,5 @@
 /** A table with one of everything that the console shows, some of it hostile. */
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { AuditStore } from '../../../shared/operate/audit/audit-store.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
@@ -85,8 +86,8 @@ export async function stageScene({ endpoint, table, leasehold }: CommandTable): 
   await second.permit('licences', { limit: 1 });
 
   const nightly = defineTask({ name: 'nightly-report', run: () => undefined });
-  await leasehold.schedules.define('nightly', nightly, {}, { cron: '15 2 * * *', zone: 'Europe/Berlin' });
-  await leasehold.schedules.define('every-minute', nightly, {}, { cron: '* * * * *', missed: 'all' });
+  await schedulesOf(leasehold).define('nightly', nightly, {}, { cron: '15 2 * * *', zone: 'Europe/Berlin' });
+  await schedulesOf(leasehold).define('every-minute', nightly, {}, { cron: '* * * * *', missed: 'all' });
   for (const minutes of [1, 2, 4]) {
     const slot = Math.floor(now / MINUTE_MS) * MINUTE_MS - minutes * MINUTE_MS;
     await tasks.enqueue(

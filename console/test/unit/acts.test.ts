@@ -1,5 +1,6 @@
 /** Operator actions through the console: with the observed state and a reason, recorded, or not at all. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import type { Overview } from '../../model.ts';
 import type { RunningConsole } from '../../server/server.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
@@ -119,16 +120,16 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
 
   test('runs a schedule now, pauses it and resumes it', async () => {
     const key = { queue: 'default', name: 'by hand', reason };
-    await table.leasehold.schedules.define(key.name, 'report', null, { cron: '0 0 1 1 *', overlap: 'skip' });
+    await schedulesOf(table.leasehold).define(key.name, 'report', null, { cron: '0 0 1 1 *', overlap: 'skip' });
 
     expect(await perform({ ...key, verb: 'schedule.run' })).toMatchObject({ status: 200 });
     expect(await perform({ ...key, verb: 'schedule.run' })).toMatchObject({ status: 409 });
     expect(await perform({ ...key, verb: 'schedule.pause' })).toMatchObject({ status: 200 });
-    expect(await table.leasehold.schedules.get(key.name)).toMatchObject({ nextAt: Infinity });
+    expect(await schedulesOf(table.leasehold).get(key.name)).toMatchObject({ nextAt: Infinity });
     expect(await perform({ ...key, verb: 'schedule.resume' })).toMatchObject({
       message: 'schedule by hand is active',
     });
-    await table.leasehold.schedules.remove(key.name);
+    await schedulesOf(table.leasehold).remove(key.name);
     expect(await perform({ ...key, verb: 'schedule.pause' })).toMatchObject({ status: 409 });
   });
 

@@ -38,23 +38,23 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
   const leasehold = {
     ...leaseholdOf(report),
     semaphores: semaphoreClient,
-    schedules: {
-      list: ({ queue }: { readonly queue: string }) =>
-        each(
-          queue === 'default'
-            ? [
-                schedule('hourly', {
-                  cron: '0 * * * *',
-                  definedAt: ago(4.5 * 3_600_000),
-                  nextAt: ago(3_600_000),
-                  leftOut: [{ at: ago(7_200_000), why: 'overlap' }],
-                }),
-                schedule('paused', { nextAt: Infinity, pausedAt: ago(60_000), options: { priority: 'high' } }),
-                schedule('damaged', { cron: 'x', nextAt: NOW }),
-              ]
-            : [],
-        ),
-    },
+  };
+  const schedules = {
+    list: ({ queue }: { readonly queue: string }) =>
+      each(
+        queue === 'default'
+          ? [
+              schedule('hourly', {
+                cron: '0 * * * *',
+                definedAt: ago(4.5 * 3_600_000),
+                nextAt: ago(3_600_000),
+                leftOut: [{ at: ago(7_200_000), why: 'overlap' }],
+              }),
+              schedule('paused', { nextAt: Infinity, pausedAt: ago(60_000), options: { priority: 'high' } }),
+              schedule('damaged', { cron: 'x', nextAt: NOW }),
+            ]
+          : [],
+      ),
   };
   const stores = () => {
     const before = units;
@@ -65,6 +65,7 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
     const store = storeOf(report);
     return {
       leasehold,
+      schedules,
       sessions: sessionStore,
       semaphores: semaphoreClient,
       operations: operationsOf(report, asked),

@@ -10,7 +10,7 @@ import { dueSlots, jitterOf } from '../schedule/schedule.ts';
 import type { ScheduleStep, ScheduleStore } from '../schedule/schedule-store.ts';
 
 export interface RecurPorts extends Omit<GivePorts, 'schedules'> {
-  readonly schedules?: ScheduleStore | undefined;
+  readonly schedules: ScheduleStore | undefined;
 }
 
 /**

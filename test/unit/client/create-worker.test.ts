@@ -7,6 +7,7 @@ import type { WorkerOptions } from '../../../shared/client/create-worker.ts';
 import { createWorker } from '../../../shared/client/create-worker.ts';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../../shared/client/leasehold.ts';
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
@@ -86,7 +87,7 @@ describe('a worker of one’s own process', () => {
     worker.stop();
     await running;
 
-    const defined = await Array.fromAsync(leasehold.schedules.list({ queue: 'own' }));
+    const defined = await Array.fromAsync(schedulesOf(leasehold).list({ queue: 'own' }));
     expect(defined).toMatchObject([{ name: 'each second', task: 'tell', input: 'it is time' }]);
   });
 

@@ -1,6 +1,7 @@
 /** The queue of a Leasehold is the queue of whatever names none. */
 import { expect, test } from 'vitest';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 
 const QUEUES: Readonly<Record<string, (leasehold: Leasehold) => Promise<string | undefined>>> = {
@@ -9,8 +10,10 @@ const QUEUES: Readonly<Record<string, (leasehold: Leasehold) => Promise<string |
     await tasks.enqueue('work', null, { id: 't', queue: 'own' });
     return (await tasks.get('t'))?.queue;
   },
-  'a schedule': async ({ schedules }) => (await schedules.define('s', 'work', null, { cron: '0 * * * *' })).queue,
-  'a list of schedules': async ({ schedules }) => {
+  'a schedule': async (leasehold) =>
+    (await schedulesOf(leasehold).define('s', 'work', null, { cron: '0 * * * *' })).queue,
+  'a list of schedules': async (leasehold) => {
+    const schedules = schedulesOf(leasehold);
     await schedules.define('s', 'work', null, { cron: '0 * * * *', queue: 'own' });
     for await (const { queue } of schedules.list()) return queue;
     return undefined;

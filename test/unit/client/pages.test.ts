@@ -1,5 +1,6 @@
 /** The service may end any page early, at 1 MB or for reasons of its own: whoever reads pages goes on. */
 import { describe, expect, test } from 'vitest';
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import type { Session } from '../../../shared/client/session.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
@@ -52,8 +53,8 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
     },
   },
   schedules: {
-    write: (name, { leasehold }) => leasehold.schedules.define(name, 'work', null, { cron: '0 * * * *' }),
-    list: ({ leasehold }) => leasehold.schedules.list(),
+    write: (name, { leasehold }) => schedulesOf(leasehold).define(name, 'work', null, { cron: '0 * * * *' }),
+    list: ({ leasehold }) => schedulesOf(leasehold).list(),
   },
   'open tasks': {
     write: (name, { leasehold }) => leasehold.tasks.enqueue('work', null, { id: name }),

@@ -1,6 +1,7 @@
 /** A worker's whole life in simulated time: outages, lost sessions, and what remains of it at its end. */
 import { describe, expect, test } from 'vitest';
 import { runUntilStopped } from '../../../shared/client/run-until-stopped.ts';
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { LeaseLostError } from '../../../shared/core/errors.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { TaskModule } from '../../../shared/tasks/run/task-module.ts';
@@ -235,10 +236,10 @@ test('defines schedules once, in its queue or their own', async () => {
   const running = run();
   await pass(5_000);
   const names = async (queue: string) =>
-    (await Array.fromAsync(user.schedules.list({ queue }))).map(({ name }) => name);
+    (await Array.fromAsync(schedulesOf(user).list({ queue }))).map(({ name }) => name);
 
   expect([await names('q'), await names('other')]).toEqual([['here'], ['there']]);
-  await user.schedules.remove('here');
+  await schedulesOf(user).remove('here');
   const [session] = await Array.fromAsync(user.sessions.list());
   await user.sessions.destroy(session?.id ?? '');
   await pass(2 * TTL_MS);

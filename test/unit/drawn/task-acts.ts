@@ -1,4 +1,5 @@
 /** Verbs of tasks, batches, keys, lines, operators and schedules, and workers that live, hand back or die. */
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { defined } from '../../../shared/core/defined.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
@@ -319,20 +320,20 @@ export function taskActs(world: World): Acts {
         });
         const input = inputOf(prng);
         return act(`define s to ${input.does} ${shown(options)}`, ({ leasehold }) =>
-          leasehold.schedules.define('s', 'work', input, options),
+          schedulesOf(leasehold).define('s', 'work', input, options),
         );
       },
     ],
     [4, () => act('tick', ({ ports }) => enqueueDueSlots('default', ports, () => undefined))],
-    [1, () => act('run s', ({ leasehold }) => leasehold.schedules.run('s'))],
+    [1, () => act('run s', ({ leasehold }) => schedulesOf(leasehold).run('s'))],
     [
       1,
       (prng) => {
         const verb = prng.pick(['pause', 'resume', 'get'] as const);
-        return act(`${verb} s`, ({ leasehold }) => leasehold.schedules[verb]('s'));
+        return act(`${verb} s`, ({ leasehold }) => schedulesOf(leasehold)[verb]('s'));
       },
     ],
-    [0.3, () => act('remove s', ({ leasehold }) => leasehold.schedules.remove('s'))],
+    [0.3, () => act('remove s', ({ leasehold }) => schedulesOf(leasehold).remove('s'))],
     [
       14,
       (prng) => {

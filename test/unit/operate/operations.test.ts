@@ -1,4 +1,5 @@
 /** Operators' acts are written down before they are done: an operator who cannot write does nothing. */
+import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { callbackIdOf } from '../../../shared/tasks/durable/callback-id.ts';
 import { expect, test } from 'vitest';
 import { AuditStore } from '../../../shared/operate/audit/audit-store.ts';
@@ -45,7 +46,8 @@ class World {
     this.leasehold = new Leasehold({ sender, gauge: noSkewGauge, runtime }, { table: TABLE });
     this.stores = createStores(sender, { table: TABLE, shards: DEFAULT_SHARDS });
     this.audit = new AuditStore({ sender, runtime }, TABLE);
-    const { tasks, operator, locks, semaphores, sessions, schedules } = this.leasehold;
+    const { tasks, operator, locks, semaphores, sessions } = this.leasehold;
+    const schedules = schedulesOf(this.leasehold);
     this.operations = new Operations({
       audit: this.audit,
       tasks,

@@ -125,7 +125,7 @@ function open({
       return dispatch(
         { schedule: 'schedule', slot },
         by,
-        { tasks: store, sessions, slots, queues, runtime, workers, onDamaged },
+        { tasks: store, schedules: undefined, sessions, slots, queues, runtime, workers, onDamaged },
         { ...SETTINGS, shards, ...settings },
       );
     },

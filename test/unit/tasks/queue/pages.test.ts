@@ -3,6 +3,7 @@
  * A page may end anywhere, and hold only entries of others; keys of a batch may be left unread.
  */
 import { expect, test } from 'vitest';
+import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defined } from '../../../../shared/core/defined.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
@@ -57,7 +58,8 @@ function foreignRows(): readonly Readonly<Record<string, unknown>>[] {
 async function fill({ there, world }: Story): Promise<void> {
   for (const Item of foreignRows())
     await world.driver.attempt('put', { TableName: world.table, Item }, new AbortController().signal);
-  const { tasks: client, schedules } = there.leasehold;
+  const { tasks: client } = there.leasehold;
+  const schedules = schedulesOf(there.leasehold);
   for (const [kind, options] of Object.entries(KINDS))
     for (let n = 0; n < EACH; n++) await client.enqueue('work', n, { id: `${kind} ${n}`, ...options });
   const { tasks } = there.ports;
@@ -124,7 +126,8 @@ const READS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {
     })),
   'a recount': ({ here }) => here.leasehold.operator.recountKey('k', { shards: SHARDS }),
   'a turn': ({ here }) => here.leasehold.operator.turn('line'),
-  'the schedules': async ({ here }) => (await Array.fromAsync(here.leasehold.schedules.list())).map(({ name }) => name),
+  'the schedules': async ({ here }) =>
+    (await Array.fromAsync(schedulesOf(here.leasehold).list())).map(({ name }) => name),
 };
 
 const ACTS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {

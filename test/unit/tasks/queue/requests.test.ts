@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
+import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { Story } from '../../../support/story.ts';
 
 test('an error that a schema throws reaches the caller of each request as it is', async () => {
   const { here } = new Story();
-  const { tasks, schedules } = here.leasehold;
+  const { tasks } = here.leasehold;
+  const schedules = schedulesOf(here.leasehold);
   const broken = new TypeError('a mistake in the schema');
   const validate = (): never => {
     throw broken;

@@ -1,5 +1,6 @@
 /** A schedule that has no slot any more. */
 import { describe, expect, test } from 'vitest';
+import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defineSchedule } from '../../../../shared/tasks/schedule/declaration.ts';
 import { STARTS_AT } from '../../../support/coordination.ts';
 import { Story } from '../../../support/story.ts';
@@ -13,7 +14,7 @@ describe('a schedule without a slot before its end', () => {
   test.each([HOUR / 2, -HOUR])('is refused, if it ends %i ms from now', async (ms) => {
     const { leasehold } = new Story().here;
 
-    await expect(leasehold.schedules.define('s', 'report', {}, { ...CRON, endAt: NOON + ms })).rejects.toThrow(
+    await expect(schedulesOf(leasehold).define('s', 'report', {}, { ...CRON, endAt: NOON + ms })).rejects.toThrow(
       'schedule s: no slot from now',
     );
   });
@@ -25,9 +26,9 @@ describe('a schedule without a slot before its end', () => {
     );
     const ended: string[] = [];
 
-    await leasehold.schedules.defineAll(module, ({ name }) => void ended.push(name));
+    await schedulesOf(leasehold).defineAll(module, ({ name }) => void ended.push(name));
 
     expect(ended).toEqual(['old']);
-    expect((await leasehold.schedules.get('new'))?.nextAt).toBe(NOON + HOUR);
+    expect((await schedulesOf(leasehold).get('new'))?.nextAt).toBe(NOON + HOUR);
   });
 });

@@ -1,5 +1,6 @@
 /** The slots of a schedule, as operators see the next ones, and as traces see the tasks of due ones. */
 import { expect, test } from 'vitest';
+import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
 import type { ScheduleOptions } from '../../../../shared/tasks/schedule/declaration.ts';
 import { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
@@ -12,7 +13,7 @@ const HOUR = 3_600_000;
 const NOON = Date.parse(STARTS_AT);
 
 const define = ({ there }: Story, options: Partial<ScheduleOptions>) =>
-  there.leasehold.schedules.define('s', 'report', 1, { cron: '0 * * * *', ...options });
+  schedulesOf(there.leasehold).define('s', 'report', 1, { cron: '0 * * * *', ...options });
 const time = (moment: number | undefined): string | undefined =>
   moment === undefined ? undefined : new Date(moment).toISOString().slice(11, 19);
 
@@ -23,7 +24,7 @@ test.each([
 ])('a schedule %s has no more next slots than are asked for', async (_what, options, slots) => {
   const story = new Story();
   await define(story, options);
-  const { schedules } = story.here.leasehold;
+  const schedules = schedulesOf(story.here.leasehold);
   const row = (await schedules.get('s'))!;
 
   for (const limit of [0, 1, 3]) expect(schedules.next(row, limit).map(time)).toEqual(slots.slice(0, limit));
@@ -48,5 +49,5 @@ test('the span of a task of a slot stands at its due time, and is in its row', a
     rows.map((row) => `create default ${time((row as ReadyTask).readyAt)} to ${time((row as ReadyTask).readyAt)}`),
   );
   expect(rows.map((row) => row?.traceparent)).toEqual(['1', '2']);
-  expect((await there.leasehold.schedules.get('s'))?.lastAt).toBe(NOON + 2 * HOUR);
+  expect((await schedulesOf(there.leasehold).get('s'))?.lastAt).toBe(NOON + 2 * HOUR);
 });
