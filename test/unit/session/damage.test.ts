@@ -17,36 +17,6 @@ async function damage(world: World, key: { pk: string; sk: string }, change: obj
 const damageSession = (world: World, id: string, change: object = { lockDelayMs: 'soon' }): Promise<void> =>
   damage(world, { pk: `session#${id}`, sk: 'session' }, change);
 
-const damageLock = (world: World, key: string): Promise<void> =>
-  damage(world, { pk: `lock#${key}`, sk: 'lock' }, { modifyIndex: 'x' });
-
-test('of sessions', async () => {
-  const world = simulatedWorld();
-  const { leasehold } = world.start();
-  const [damaged, sound] = [await leasehold.session({ name: 'a' }), await leasehold.session({ name: 'b' })];
-  await damageSession(world, damaged.id);
-  const onDamaged = vi.fn<(error: unknown) => void>();
-
-  const listed = await Array.fromAsync(leasehold.sessions.list('', onDamaged));
-
-  expect(listed.map(({ id }) => id)).toEqual([sound.id]);
-  expect(onDamaged.mock.calls).toMatchObject([[CORRUPT]]);
-  expect(await Array.fromAsync(leasehold.sessions.list())).toHaveLength(1);
-});
-
-test('of locks', async () => {
-  const world = simulatedWorld();
-  const { leasehold } = world.start();
-  for (const key of ['a', 'b', 'c']) await leasehold.locks.put(key, 'value');
-  await damageLock(world, 'b');
-  const onDamaged = vi.fn<(error: unknown) => void>();
-
-  const listed = await Array.fromAsync(leasehold.locks.list('', onDamaged));
-
-  expect(listed.map(({ key }) => key)).toEqual(['a', 'c']);
-  expect(onDamaged.mock.calls).toMatchObject([[CORRUPT]]);
-});
-
 test.each([
   ['does not decode', { lockDelayMs: 'soon' }],
   ['expires beyond reason', { expiresAt: Date.parse('2100-01-01') }],

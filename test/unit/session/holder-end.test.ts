@@ -91,42 +91,6 @@ describe('the end of a session', () => {
   });
 });
 
-describe('an unresolved write', () => {
-  test.each<[string, Parameters<typeof sessionTiming>[0], number]>([
-    ['heartbeat', { ttlMs: 3_000 }, 1_000],
-    ['ten seconds, if heartbeats are rarer', { ttlMs: null, heartbeatMs: 86_400_000 }, 10_000],
-  ])('is tried every %s, until it is resolved', async (_when, timing, everyMs) => {
-    const { world, holder } = await open(timing);
-    const settle = vi.fn<() => Promise<boolean>>().mockResolvedValueOnce(false).mockResolvedValueOnce(true);
-    holder.settleLater('a write', settle);
-    expect(holder.isUndecided('a write')).toBe(true);
-
-    await world.clock.advance(everyMs);
-    expect(settle).toHaveBeenCalledOnce();
-    await world.clock.advance(everyMs);
-
-    expect(settle).toHaveBeenCalledTimes(2);
-    expect(holder.isUndecided('a write')).toBe(false);
-    await world.clock.advance(2 * everyMs);
-    expect(settle).toHaveBeenCalledTimes(2);
-  });
-
-  test('that fails is told of, and tried again', async () => {
-    const onRenewalFailed = vi.fn<(error: unknown) => void>();
-    const { world, holder } = await open({}, { onRenewalFailed });
-    const failure = new Error('no answer');
-    holder.settleLater(
-      'a write',
-      vi.fn<() => Promise<boolean>>().mockRejectedValueOnce(failure).mockResolvedValue(true),
-    );
-
-    await world.clock.advance(2 * HEARTBEAT_MS);
-
-    expect(onRenewalFailed.mock.calls).toEqual([[failure]]);
-    expect(holder.isUndecided('a write')).toBe(false);
-  });
-});
-
 test('a session without hooks warns of nothing, whatever befalls it', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
   for (const ttlMs of [30_000, null]) {

@@ -9,7 +9,6 @@ import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
-import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 
@@ -88,19 +87,6 @@ describe('an enqueuer', () => {
     ]);
   });
 
-  test('recognizes its own task after a lost response, even if the task has progressed', async () => {
-    const world = openWorld();
-    loseNextAnswer(world.driver, () => world.work({ ship: defineTask({ name: 'ship', run: () => 'shipped' }) }));
-
-    const enqueued = await world.clock.runUntil(
-      enqueuer(world.connection).enqueue('ship', { n: 1 }, { id: 'a' }),
-      () => true,
-    );
-
-    expect(enqueued).toEqual({ id: 'a', queue: QUEUE, created: true, replaced: false, follows: false });
-    expect(await getTask(world.connection, 'a')).toMatchObject({ state: 'done', result: 'shipped' });
-  });
-
   test('throws for damage in the attributes that it reads, and leaves the row unchanged', async () => {
     const world = openWorld();
     await world.client.enqueue('ship', { n: 1 }, { id: 'a' });
@@ -117,27 +103,6 @@ describe('an enqueuer', () => {
     await expect(enqueuer(world.connection).enqueue('ship', { n: 1 }, { id: 'a' })).rejects.toThrow(CorruptItemError);
     await expect(getTask(world.connection, 'a')).rejects.toThrow(CorruptItemError);
     expect(await world.read(damage.Key)).toEqual(before);
-  });
-});
-
-describe('getTask', () => {
-  test("returns a task as stored, from the connection's queue or another", async () => {
-    const { connection, client } = openWorld();
-    await client.enqueue('ship', { n: 1 }, { id: 'a' });
-    await client.enqueue('ship', { n: 2 }, { id: 'a', queue: 'other' });
-
-    expect(await getTask(connection, 'a')).toMatchObject({ state: 'ready', input: { n: 1 }, attempts: 0 });
-    expect(await getTask(connection, 'a', { queue: 'other' })).toMatchObject({ input: { n: 2 } });
-    expect(await getTask({ ...connection, queue: 'other' }, 'a')).toMatchObject({ input: { n: 2 } });
-    expect(await getTask(connection, 'b')).toBeUndefined();
-  });
-
-  test.each([
-    ['', {}, /^task id is empty/],
-    ['a', { queue: '' }, /^queue is empty/],
-    ['a', { que: 'other' }, /unknown option "que": known are queue; did you mean queue\?$/],
-  ])('refuses the id %o with %o', async (id, where, message) => {
-    await expect(getTask(openWorld().connection, id, where as { readonly queue?: string })).rejects.toThrow(message);
   });
 });
 
