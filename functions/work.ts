@@ -237,7 +237,7 @@ function validSlice({ slice }: WorkEvent): WorkEvent['slice'] {
 }
 
 /**
- * An event names the first shards to poll, some of which may be known only to clients.
+ * The event may name shards that this deployment does not know: clients can use more.
  * A forged or outdated event can at most make a worker begin in other shards.
  */
 function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {

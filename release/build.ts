@@ -29,10 +29,10 @@ const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   constructs: '^10.0.5',
   esbuild: '>=0.25.0',
 };
-/** With what is read when an alarm rings: descriptions of alarms and the guides name sections of these. */
+/** For users, and for alarms, whose descriptions name sections of these. Texts for contributors stay in the repository. */
 const DOCUMENTS = [
-  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md'],
-  ...['docs', 'console/README.md', 'consul/README.md', 'examples/README.md', 'bench/README.md'],
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md'],
+  ...['docs', 'console/README.md', 'consul/README.md', 'examples/README.md'],
 ];
 /** `from 'x'` and `import('x')` in declarations. */
 const IMPORT = /(?:^|[\s;}])(?:from|import)\s*\(?(['"])([^'".][^'"]*)\1/g;

@@ -85,7 +85,7 @@ export function spread(hints: readonly ReadyEntry[], wanted: number): readonly R
  * Returns the demand without the entries that no new worker could serve. It estimates them from a sample of rows. Each row stands for the
  * same number of entries.
  * Two or more rows of one key represent many tasks of that key, and at most as many as its limit can run.
- * One task with an unknown name still counts, so that a worker occasionally finds out whether a deployment has added the name.
+ * Counts one task of an unknown name, so that a worker starts now and then to check for a new deployment.
  * If the sample does not have all entries, one task of the keys whose rate is used up counts, too: others may be able to start.
  */
 export function servable(

@@ -88,7 +88,7 @@ export interface DispatchReport {
   readonly shards: number;
   /** Due entries in shards that the deployment does not have, because a client or an earlier deployment uses more shards. */
   readonly strays: number;
-  /** Due entries, counted up to the number that the largest fleet could start with or run at the same time. */
+  /** Due entries, capped at the number that `maxWorkers` could use. */
   readonly backlog: number;
   /** Age of the oldest due task that could start, or of a slightly newer one; zero if there is none. See `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;

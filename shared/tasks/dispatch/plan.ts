@@ -37,7 +37,7 @@ type Plan = readonly (readonly number[])[];
  *
  * Entries of running tasks count as due. That is correct, because their workers count too.
  * A late entry is either running or waiting; the live workers hold at most `atWork * concurrency` of them.
- * Late waiting tasks count as if they had to start within a quarter of the time.
+ * Late tasks are weighted ×4.
  */
 export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<PlanSettings, 'shards'>): Wanted {
   const { due, late, tookMs, less, isCutShort = false } = demand;

@@ -1,7 +1,7 @@
 /**
  * Starts workers as soon as tasks are inserted into a queue, instead of at the next tick.
  *
- * A wake only does earlier what the next tick would do.
+ * A wake does the work of the next tick, only sooner.
  * It plans like the dispatcher (`plan.ts`), but does not record that it ran. The workers' permits decide which workers may run,
  * so a lost, late or repeated wake does no harm. It reads before it starts workers, and begins with the cheapest read:
  *   1. one consistent read of the workers' permits. It stops here if all permits are taken, or if the running workers suffice
@@ -73,7 +73,7 @@ const ROWS_AT_A_TIME = 25;
 export const INDEX_LAG_MS = 1_000;
 /** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
-/** How long a waker can recognize its own tasks in a note or in the index. A task is noted within the lag of the index. */
+/** How long inserted ids are remembered. A task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Maximum number of recently inserted tasks to remember. */
 const MAX_ANNOUNCED_IDS = 10_000;

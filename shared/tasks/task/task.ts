@@ -202,7 +202,7 @@ export interface ReadyTask extends TaskFacts {
   readonly readyAt: number;
   /** The task is dropped unless it has started by this time. Absent once it has started. */
   readonly expiresAt: number | undefined;
-  /** Whether it stands with the other due tasks of its key, so that workers walk past it while the key is full: see `group-walk.ts`. */
+  /** Whether it is indexed in its key's group, so that workers skip it while the key is full: see `group-walk.ts`. */
   readonly isInGroup: boolean;
 }
 

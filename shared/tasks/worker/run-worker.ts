@@ -60,7 +60,7 @@ export interface WorkerSettings {
   readonly idlePollMs?: number | undefined;
   /** Idle time before exit. `Infinity`: stays until stopped, even while its queue is paused. Default: 0. */
   readonly lingerMs?: number | undefined;
-  /** Whether a dispatcher polls lanes not yet in use. If not, the worker polls them before it exits. Default: false. */
+  /** A dispatcher watches unused lanes, so the worker need not poll them before it exits. Default: false. */
   readonly hasDispatcher?: boolean | undefined;
   /** Time for task code to stop after a request to hand back, or after its timeout. */
   readonly graceMs: number;
@@ -229,7 +229,7 @@ class QueueWorker {
     }
   }
 
-  /** Takes the next task when the last one's code has ended and the end of the task before that is written. */
+  /** Starts the next task once the current one's code has returned and the previous completion is stored. */
   async #slot(): Promise<void> {
     const { clock } = this.#ports.runtime;
     let ending: Promise<void> = Promise.resolve();
