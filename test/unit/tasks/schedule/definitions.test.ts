@@ -1,4 +1,4 @@
-/** A schedule that has no slot any more. */
+/** A schedule that has no slot any more, and one that is not paused. */
 import { describe, expect, test } from 'vitest';
 import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defineSchedule } from '../../../../shared/tasks/schedule/declaration.ts';
@@ -31,4 +31,15 @@ describe('a schedule without a slot before its end', () => {
     expect(ended).toEqual(['old']);
     expect((await schedulesOf(leasehold).get('new'))?.nextAt).toBe(NOON + HOUR);
   });
+});
+
+test('resuming a schedule that is not paused keeps the slots that it owes', async () => {
+  const { here, world } = new Story();
+  const schedules = schedulesOf(here.leasehold);
+  await schedules.define('s', 'report', {}, { cron: '0 * * * *' });
+  world.clock.step(2 * HOUR);
+
+  await schedules.resume('s');
+
+  expect((await schedules.get('s'))?.nextAt).toBe(NOON + HOUR);
 });
