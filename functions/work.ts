@@ -77,6 +77,7 @@ export function createWorkHandler(
   const { registry, events, payloads } = taskModuleOf(taskExports, options);
   const connection = connect({ ...env, client: options.client }, createTaskStores);
   const telemetry = createTelemetry(env);
+  telemetry.logger.appendPersistentKeys({ queue: env.queue });
   const spans = new TaskSpans(openTelemetry, env.attemptSpans);
   const unknownNames = env.timedNames.filter((name) => !registry.has(name));
   if (unknownNames.length > 0) telemetry.logger.warn('timedNames without a task', { names: unknownNames });
@@ -108,7 +109,7 @@ export function createWorkHandler(
       });
       if (reason === undefined) return undefined;
       const capacity = meter.read();
-      telemetry.logger.info('worker not needed', { queue: env.queue, reason, capacity });
+      telemetry.logger.info('worker not needed', { reason, capacity });
       return { permit: false, capacity };
     },
   };
@@ -128,8 +129,7 @@ export function createWorkHandler(
           portsOf: (context) => ({
             ...invocationOf(context).stores,
             events: sessionLog(telemetry.logger, invocationOf(context)),
-            onNotOpened: (error) =>
-              telemetry.logger.error('session not opened', { queue: env.queue, error: String(error) }),
+            onNotOpened: (error) => telemetry.logger.error('session not opened', { error: String(error) }),
           }),
         }),
       )
@@ -140,7 +140,7 @@ export function createWorkHandler(
         const semaphores = new SemaphoreClient(stores, env.timing);
         const notNeeded = (reason: string): WorkResult => {
           const capacity = meter.read();
-          telemetry.logger.info('worker not needed', { session: session.id, queue: env.queue, reason, capacity });
+          telemetry.logger.info('worker not needed', { session: session.id, reason, capacity });
           return { permit: false, session: session.id, capacity };
         };
         if (!(await isFirstDelivery(event, context.awsRequestId, stores)))
@@ -167,7 +167,7 @@ export function createWorkHandler(
           graceMs: env.deadlineMarginMs * GRACE_SHARE,
           deadlineMonotonicMs: monotonicMs,
         };
-        telemetry.logger.info('worker started', { session: session.id, queue: env.queue, homeShards });
+        telemetry.logger.info('worker started', { session: session.id, homeShards });
         const report = await runWorker(
           registry,
           {

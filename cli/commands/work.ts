@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
+import { boundLog } from '../../shared/tasks/task/context.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';
 import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
@@ -98,7 +99,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
     totals = await workHere(
       { ...work, events: atWork.events(work.events) },
       connection,
-      { log: lines.log, spans, onEnqueued },
+      { log: boundLog(lines.log, { queue }), spans, onEnqueued },
       { queue, shards, concurrency, sessionTtlMs, untilDrained, codeVersion },
       handBack.signal,
     );

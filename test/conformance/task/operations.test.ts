@@ -324,19 +324,19 @@ describeOnOneStore('operating on tasks', (open) => {
       await vi.waitFor(async () => expect(await get('running')).toMatchObject({ cancellation: { reason: 'erased' } }));
       await q.tasks.giveUp(claimOf((await get('running')) as RunningTask), 'erased', stamp());
 
-      expect(await cancelling).toEqual({ cancelled: 7, requested: 1 });
+      expect(await cancelling).toEqual({ cancelled: 7, requested: 1, left: 0 });
       for (const id of ['running', 'l1', 'l2', 'l3', 'c1', 'c2', 'b/then'])
         expect(await get(id), id).toMatchObject({ state: 'cancelled', attempts: 0 });
       for (const id of ['bolt', 'none']) expect(await get(id)).toMatchObject({ state: 'ready' });
       expect(progress).toEqual([1, 2, 3, 4, 5, 6, 7]);
-      expect(await q.operator.cancelAll(acme)).toEqual({ cancelled: 0, requested: 0 });
+      expect(await q.operator.cancelAll(acme)).toEqual({ cancelled: 0, requested: 0, left: 0 });
     });
 
     test('takes a key, a name and a batch, and refuses everything', async () => {
       await q.client.enqueue('other', {}, { id: 'a', key: 'k', limit: 2, ...later });
       await q.client.enqueue(noop, {}, { id: 'b', key: 'k', limit: 2, ...later });
 
-      expect(await q.operator.cancelAll({ key: 'k', name: 'other' })).toEqual({ cancelled: 1, requested: 0 });
+      expect(await q.operator.cancelAll({ key: 'k', name: 'other' })).toEqual({ cancelled: 1, requested: 0, left: 0 });
       expect(await get('b')).toMatchObject({ state: 'ready' });
       expect(() => q.operator.cancelAll({})).toThrow('nothing is selected');
     });
@@ -353,7 +353,7 @@ describeOnOneStore('operating on tasks', (open) => {
 
       expect(await q.operator.cancel('parent', { children: true })).toEqual({
         kind: 'cancelled',
-        children: { cancelled: 2, requested: 0 },
+        children: { cancelled: 2, requested: 0, left: 0 },
       });
       for (const id of ['parent', 'child', 'grandchild']) expect(await get(id)).toMatchObject({ state: 'cancelled' });
     });
