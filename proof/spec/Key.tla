@@ -11,6 +11,9 @@
 (* looks at the first Limit entries, and at more of them the longer the    *)
 (* key stands still (Idle), whoever it is and however short it lives.      *)
 (*                                                                         *)
+(* A worker claims two tasks, and ends two, in one transaction that writes *)
+(* the key once, all or nothing.                                           *)
+(*                                                                         *)
 (* Left out: rates of a key, and tasks that disagree about the limit.      *)
 (***************************************************************************)
 EXTENDS Queue
@@ -24,8 +27,13 @@ KeyStart(w) == [full |-> FALSE] @@ WorkerStart
 -----------------------------------------------------------------------------
 (* The store. *)
 
+\* The two tasks of a group. Each keeps its own guard.
+Parts(r) == <<[r EXCEPT !.k = IF @ = "claimBoth" THEN "claim" ELSE "done"], r.x>>
+IsGroup(r) == r.k \in {"claimBoth", "doneBoth"}
 KeyAccepts(x, r) ==
-  CASE r.k = "claim" -> TaskAccepts(x.t[r.i], r) /\ (B("keyFull") \/ HasRoom(x.run, Limit))
+  CASE r.k = "claimBoth" -> HasRoomFor(x.run, Limit, 2) /\ \A n \in 1..2 : TaskAccepts(x.t[Parts(r)[n].i], Parts(r)[n])
+    [] r.k = "doneBoth" -> CanLeaveKeyAll(x.run, 2) /\ \A n \in 1..2 : TaskAccepts(x.t[Parts(r)[n].i], Parts(r)[n])
+    [] r.k = "claim" -> TaskAccepts(x.t[r.i], r) /\ (B("keyFull") \/ HasRoom(x.run, Limit))
     [] r.k = "join" -> B("joinsAny") \/ CanJoinOthers(x.t[r.i], r)
     [] OTHER -> TaskAccepts(x.t[r.i], r)
 RunLeft(x) == IF CanLeaveKey(x.run) THEN KeyLeft(x.run) ELSE x.run
@@ -39,16 +47,21 @@ StandsAfter(t, r) ==
   CASE r.k = "retry" -> "apart"
     [] r.k \in {"done", "dead"} -> "none"
     [] OTHER -> t.stands
-KeyAfter(x, r) ==
+OneAfter(x, r) ==
   IF r.k = "join" THEN [x EXCEPT !.t[r.i] = TaskJoined(@, r)]
   ELSE [t |-> [x.t EXCEPT ![r.i] = [TaskAfter(@, r) EXCEPT !.stands = StandsAfter(x.t[r.i], r)]],
         run |-> RunAfter(x, r), still |-> IF r.k = "take" THEN x.still ELSE 0]
+KeyAfter(x, r) ==
+  IF ~IsGroup(r) THEN OneAfter(x, r)
+  ELSE LET both == OneAfter(OneAfter(x, Parts(r)[1]), Parts(r)[2])
+       IN IF B("groupCountsOne") THEN [both EXCEPT !.run = OneAfter(x, Parts(r)[1]).run] ELSE both
 KeyWrong(x, r) == TaskWrong(x.t[r.i], r)
 
 -----------------------------------------------------------------------------
 (* Workers. *)
 
-KeyTold(q, r, ok, x) == TaskTold(q, r, ok, x.t[r.i])
+KeyTold(q, r, ok, x) == TaskTold(q, IF IsGroup(r) THEN Parts(r)[1] ELSE r, ok, x.t[r.i])
+KeyGaveUp(q, r) == TaskGaveUp(q, IF IsGroup(r) THEN Parts(r)[1] ELSE r)
 Room == HasRoom(db.run, Limit)
 Before(i) == Cardinality({j \in TaskIds : j < i /\ Task(j).stands = "group"})
 Looks == IF B("noLook") THEN 0 ELSE IF B("looksAtFirst") THEN Limit ELSE Limit + db.still
@@ -57,6 +70,12 @@ Meets(w, i) == Task(i).stands = "apart" \/ ~p[w].full \/ Before(i) < Looks
 JumpsOver(w) == Free(w) /\ ~p[w].full /\ ~Room /\ Becomes(w, [p[w] EXCEPT !.full = TRUE])
 Forget(w) == Free(w) /\ p[w].full /\ Room /\ ~B("remembersFull") /\ Becomes(w, [p[w] EXCEPT !.full = FALSE])
 Claim(w, i) == ~p[w].full /\ (Room \/ B("keyFull")) /\ Claims(w, i, <<>>)
+\* The second of them runs, and the worker adopts it when the first has ended.
+ClaimOf(w, i) == [Req("claim", w, i, <<>>) EXCEPT !.oc = Task(i).ctr, !.on = Task(i).n]
+ClaimBoth(w, i, j) == /\ Limit > 1 /\ i # j /\ Free(w) /\ ~p[w].full /\ Task(i).st = "ready" /\ Task(j).st = "ready"
+                      /\ Send(w, [ClaimOf(w, i) EXCEPT !.k = "claimBoth", !.x = ClaimOf(w, j)])
+DoneBoth(w, j) == /\ Limit > 1 /\ Works(w) /\ j # p[w].has /\ Task(j).st = "running" /\ Task(j).ses = Ses(w)
+                  /\ Settle(w, "doneBoth", [Req("done", w, j, <<>>) EXCEPT !.c = Task(j).ctr])
 Join(w, i) == /\ Free(w) /\ p[w].full /\ Task(i).st = "ready" /\ Task(i).stands = "apart"
               /\ Send(w, [Req("join", w, i, <<>>) EXCEPT !.oc = Task(i).ctr, !.on = Task(i).n])
 TakesOver(w, i) == Meets(w, i) /\ (Room \/ p[w].full) /\ TakeOver(w, i)
@@ -68,7 +87,8 @@ Idles == db.run > 0 /\ db.still < Tasks /\ db' = [db EXCEPT !.still = @ + 1] /\ 
 
 Next == \/ Network \/ Idles
         \/ \E w \in Workers : Done(w) \/ Retry(w) \/ JumpsOver(w) \/ Forget(w) \/ Quit(w)
-        \/ \E w \in Workers, i \in TaskIds : Claim(w, i) \/ TakesOver(w, i) \/ Adopts(w, i) \/ Join(w, i)
+        \/ \E w \in Workers, i \in TaskIds : Claim(w, i) \/ TakesOver(w, i) \/ Adopts(w, i) \/ Join(w, i) \/ DoneBoth(w, i)
+        \/ \E w \in Workers, i, j \in TaskIds : ClaimBoth(w, i, j)
 Spec == Init /\ [][Next]_vars
 Steps(w) == \/ Done(w) \/ JumpsOver(w) \/ Forget(w)
             \/ \E i \in TaskIds : Claim(w, i) \/ TakesOver(w, i) \/ Adopts(w, i) \/ Join(w, i)

@@ -1,7 +1,8 @@
 -------------------------------- MODULE Line --------------------------------
 (***************************************************************************)
 (* A line: the tasks of one key that run one at a time, in the order in    *)
-(* which they were enqueued. A task joins with a ticket, and is claimed by *)
+(* which they were enqueued. A task joins with a ticket, alone or with the *)
+(* next one in one transaction, all or nothing. It is claimed by           *)
 (* a worker that knows that its turn has come: a claim does not write the  *)
 (* line, because a turn only grows. What ends the task whose turn it is    *)
 (* passes the turn in the same transaction. A task that is cancelled       *)
@@ -33,6 +34,7 @@ Passes(x, r) == CanPass(x.l, [ticket |-> IF B("passBlind") THEN x.l.turn ELSE r.
                               isLast |-> r.x.isLast, tail |-> IF B("lastBlind") THEN x.l.tail ELSE r.x.tail])
 LineAccepts(x, r) ==
   CASE r.k = "join" -> x.t[r.i].st = "absent" /\ Joins(x, r)
+    [] r.k = "joinBoth" -> \A i \in {r.i, r.i + 1} : x.t[i].st = "absent" /\ Joins(x, r)
     [] r.k \in {"done", "dead"} -> TaskAccepts(x.t[r.i], r) /\ Passes(x, r)
     [] r.k = "cancel" -> IsUntouched(x.t[r.i], r) /\ (r.x.isEarly \/ Passes(x, r))
     [] r.k = "leave" -> (B("leaveBlind") \/ CanLeaveLine(x.t[r.i], r)) /\ Passes(x, r)
@@ -41,11 +43,15 @@ LineAccepts(x, r) ==
                          /\ B("reviveJoins") => Joins(x, r)
     [] OTHER -> TaskAccepts(x.t[r.i], r)
 Joined(x, r) == [x EXCEPT !.l = LineJoined(@, r.x), !.top = Greater(@, r.x.tail + 1), !.t[r.i].ticket = r.x.tail + 1]
+JoinedBoth(x, r) == [x EXCEPT !.l = LineJoinedBy(@, r.x, IF B("countsOne") THEN 1 ELSE 2), !.top = Greater(@, r.x.tail + 2),
+                              !.t[r.i].ticket = r.x.tail + 1, !.t[r.i + 1].ticket = r.x.tail + 2]
 Passed(x, r) == [x EXCEPT !.l = LinePassed(@, r.x)]
+New(r) == [NoTask EXCEPT !.st = "ready", !.stands = TRUE, !.n = r.n]
 \* No guard reads ticket and nonce of a task that has ended and left its line.
 Over(t) == [t EXCEPT !.ticket = 0, !.stands = FALSE, !.n = 0]
 LineAfter(x, r) ==
-  CASE r.k = "join" -> Joined([x EXCEPT !.t[r.i] = [NoTask EXCEPT !.st = "ready", !.stands = TRUE, !.n = r.n]], r)
+  CASE r.k = "join" -> Joined([x EXCEPT !.t[r.i] = New(r)], r)
+    [] r.k = "joinBoth" -> JoinedBoth([x EXCEPT !.t[r.i] = New(r), !.t[r.i + 1] = New(r)], r)
     [] r.k \in {"done", "dead"} -> LET over == [x EXCEPT !.t[r.i] = Over(TaskAfter(@, r))]
                                    IN IF B("endsUnpassed") THEN over ELSE Passed(over, r)
     [] r.k = "cancel" /\ r.x.isEarly -> [x EXCEPT !.t[r.i] = [Finished(@, r, "cancelled") EXCEPT !.stands = ~B("cancelLeaves")]]
@@ -71,15 +77,18 @@ Lose(i) == /\ Pay /\ Task(i).stands /\ Task(i).st # "running"
 -----------------------------------------------------------------------------
 (* Processes. Any enqueues, and any works. *)
 
-LineTold(q, r, ok, x) == IF r.k \in {"join", "cancel", "leave", "skip", "revive"} THEN q ELSE TaskTold(q, r, ok, x.t[r.i])
+LineTold(q, r, ok, x) == IF r.k \in {"join", "joinBoth", "cancel", "leave", "skip", "revive"} THEN q ELSE TaskTold(q, r, ok, x.t[r.i])
 \* What a request takes from the line, as it is when the request is sent. A new line's tail is the clock.
 Clock == IF B("lineRestarts") THEN 0 ELSE db.top
 Seen(ticket) == [ticket |-> ticket, tail |-> IF db.l.there THEN db.l.tail ELSE Clock, isNew |-> ~db.l.there,
                  isLast |-> ticket = db.l.tail, isEarly |-> ticket > db.l.turn]
 Asks(w, k, i) == Send(w, [Req(k, w, i, Seen(Task(i).ticket)) EXCEPT !.on = Task(i).n])
-Join(w, i) == /\ Free(w) /\ Task(i).st = "absent" /\ Greater(db.top, db.l.tail) < Tickets
-              /\ \A j \in 1..(i - 1) : Task(j).st # "absent" \/ \E m \in net : m.k = "join" /\ m.i = j
+Follows(i) == \A j \in 1..(i - 1) : Task(j).st # "absent" \/ \E m \in net : m.k \in {"join", "joinBoth"} /\ m.i = j
+Join(w, i) == /\ Free(w) /\ Task(i).st = "absent" /\ Greater(db.top, db.l.tail) < Tickets /\ Follows(i)
               /\ Send(w, Req("join", w, i, Seen(0)))
+\* One whose row is there already refuses both; the other then joins alone.
+JoinBoth(w, i) == /\ Free(w) /\ i < Tasks /\ Task(i).st = "absent" /\ Greater(db.top, db.l.tail) + 1 < Tickets /\ Follows(i)
+                  /\ Send(w, Req("joinBoth", w, i, Seen(0)))
 Look(w) == Free(w) /\ db.l.there /\ p[w].turn < db.l.turn /\ Becomes(w, [p[w] EXCEPT !.turn = db.l.turn])
 Claim(w, i) == (Task(i).ticket <= p[w].turn \/ B("turnBlind")) /\ Claims(w, i, <<>>)
 Done(w) == Works(w) /\ Settle(w, "done", Seen(Task(p[w].has).ticket))
@@ -96,7 +105,7 @@ Skip(w) == /\ Free(w) /\ db.l.turn <= db.l.tail /\ db.l.there
 Next == \/ Network \/ SweepLine
         \/ \E i \in TaskIds : Sweep(i) \/ Lose(i)
         \/ \E w \in Workers : Look(w) \/ Done(w) \/ Retry(w) \/ Skip(w) \/ Quit(w)
-        \/ \E w \in Workers, i \in TaskIds : \/ Join(w, i) \/ Claim(w, i) \/ TakeOver(w, i) \/ Adopt(w, i)
+        \/ \E w \in Workers, i \in TaskIds : \/ Join(w, i) \/ JoinBoth(w, i) \/ Claim(w, i) \/ TakeOver(w, i) \/ Adopt(w, i)
                                              \/ Cancel(w, i) \/ Revive(w, i) \/ Leave(w, i)
 Spec == Init /\ [][Next]_vars
 Steps(w) == Look(w) \/ Done(w) \/ Skip(w) \/ \E i \in TaskIds : Claim(w, i) \/ TakeOver(w, i) \/ Adopt(w, i) \/ Leave(w, i)

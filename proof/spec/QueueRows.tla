@@ -8,11 +8,14 @@ EXTENDS Rows, FiniteSets, Sequences
 
 (* A key's row counts its tasks that run. *)
 
-\* key.enter, in the transaction of task.claim: fewer run than the limit.
-HasRoom(running, limit) == running < limit
+\* key.enter, in the transaction of task.claim: fewer run than the limit. For several claims it is written once.
+HasRoomFor(running, limit, count) == running < limit - (count - 1)
+HasRoom(running, limit) == HasRoomFor(running, limit, 1)
 KeyEntered(running) == running + 1
 \* key.leave, in the transaction that takes the task out of `running`: the row counts one. Refused, the task ends without it.
-CanLeaveKey(running) == running > 0
+\* Refused for several tasks, each is sent on its own.
+CanLeaveKeyAll(running, count) == running > count - 1
+CanLeaveKey(running) == CanLeaveKeyAll(running, 1)
 KeyLeft(running) == running - 1
 
 (* A task t has, beside the fields of Rows, stands: where it is in the     *)
@@ -28,7 +31,10 @@ TaskJoined(t, a) == [t EXCEPT !.stands = "group", !.n = a.n]
 
 \* line.join: no task has joined since it was read, or it had no row, as then. A new row's tail is the clock.
 CanJoin(l, a) == IF a.isNew THEN ~l.there ELSE l.there /\ l.tail = a.tail
-LineJoined(l, a) == [there |-> TRUE, tail |-> a.tail + 1, turn |-> IF a.isNew THEN a.tail + 1 ELSE l.turn, ttl |-> FALSE]
+\* For several tasks it is written once, and they get the next tickets.
+LineJoinedBy(l, a, count) ==
+  [there |-> TRUE, tail |-> a.tail + count, turn |-> IF a.isNew THEN a.tail + 1 ELSE l.turn, ttl |-> FALSE]
+LineJoined(l, a) == LineJoinedBy(l, a, 1)
 \* line.pass: it is the turn of this ticket; if it was the last one, no task has joined since it was read.
 CanPass(l, a) == l.there /\ l.turn = a.ticket /\ (a.isLast => l.tail = a.tail)
 LinePassed(l, a) == [l EXCEPT !.turn = a.ticket + 1, !.ttl = @ \/ a.isLast]

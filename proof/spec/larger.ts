@@ -32,6 +32,7 @@ export const LARGER: readonly Model[] = [
     name: 'key-three',
     constants: { ...KEY.constants, Tasks: '3', Limit: '2' },
     what: 'three tasks of a key with two places',
+    without: ['Retry'],
   },
   {
     ...LINE,

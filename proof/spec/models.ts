@@ -90,7 +90,7 @@ const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
   Semaphore: [],
   WaitGroup: onRequests('Group', 'Group', 'GroupGaveUp'),
   RateLimit: onRequests('Bucket', 'Taker', 'TakerGaveUp'),
-  Key: onRequests('Key'),
+  Key: onRequests('Key', 'Key', 'KeyGaveUp'),
   Line: onRequests('Line'),
   Batch: onRequests('Batch'),
   Schedule: onRequests('Schedule', 'Dispatcher', 'DispatcherGaveUp'),
@@ -123,6 +123,8 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
 /** A property of steps, where a module has one. */
 const OF_STEPS: Readonly<Partial<Record<Model['module'], string>>> = { Task: 'I1b_Sent', Lock: 'I1b_Sent' };
 
+/** Actions that a key with one place has no room for. */
+const OF_GROUPS = ['ClaimBoth', 'DoneBoth'];
 const HAND_BACKS = ['Retry', 'Release', 'Progress'];
 /** Actions that a model with one worker lacks. */
 const OF_OTHERS = ['Expire', 'TakeOver', 'Bury'];
@@ -279,14 +281,21 @@ export const MODELS: readonly Model[] = [
     what: 'two tasks of a key with one place: claims, ends and moves to the others of the key are late or twice',
     module: 'Key',
     constants: { ...OF_QUEUES, Limit: '1' },
-    without: ['Retry'],
+    without: ['Retry', ...OF_GROUPS],
+  },
+  {
+    name: 'key-group',
+    what: 'two tasks of a key with two places, claimed and ended one by one and both in one transaction',
+    module: 'Key',
+    constants: { ...OF_QUEUES, Limit: '2', MaxClaims: '2', MaxNet: '1' },
+    without: ['JumpsOver', 'Forget', 'Join'],
   },
   {
     name: 'key-handback',
     what: 'tasks of a key that are handed back, one request under way',
     module: 'Key',
     constants: { ...OF_QUEUES, Limit: '1', MaxClaims: '2', MaxNet: '1' },
-    without: [],
+    without: OF_GROUPS,
   },
   {
     name: 'key-live',
@@ -294,11 +303,11 @@ export const MODELS: readonly Model[] = [
     module: 'Key',
     constants: { ...OF_QUEUES, Limit: '1', MaxNet: '1' },
     liveness: 'Served AllEnd',
-    without: ['Retry'],
+    without: ['Retry', ...OF_GROUPS],
   },
   {
     name: 'line',
-    what: 'two tasks join a line, run in it, end, are cancelled and revived, and are handed back; rows are swept and lost',
+    what: 'two tasks join a line, one by one or both in one transaction, run in it, end, are cancelled and revived, and are handed back; rows are swept and lost',
     module: 'Line',
     constants: { ...OF_QUEUES, Tickets: '3', MaxClaims: '2', MaxNet: '1' },
     without: [],

@@ -139,6 +139,7 @@ const ROWS: readonly Row[] = [
     'key-live',
     'a worker reads the first tasks of a full key, and no more of them later: a dead runner stands behind them',
   ],
+  ['groupCountsOne', 'key-group', 'two tasks are claimed in one transaction, and the key counts one of them'],
   ['remembersFull', 'key-live', 'a worker never forgets that a key was full'],
   // Lines.
   ['turnBlind', 'line', 'a task is claimed without a look at the turn'],
@@ -149,6 +150,7 @@ const ROWS: readonly Row[] = [
     'a task joins behind the tail that it has read, though another has joined meanwhile',
     { MaxNet: '2', Faults: '0' },
   ],
+  ['countsOne', 'line', 'two tasks join in one transaction, and the line counts one of them'],
   ['cancelLeaves', 'line', 'a task that is cancelled before its turn leaves the line'],
   ['sweepsPlace', 'line', 'the row of such a task is swept before its turn'],
   ['reviveJoins', 'line', 'such a task is revived with another ticket'],

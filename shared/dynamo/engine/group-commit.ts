@@ -6,6 +6,7 @@
  *   - Each keeps its own guard, nonce and outcome. One that is refused leaves the group with its row, and the others are sent again.
  *   - One that cannot be sent at all, or that a row can never take, fails alone: then each is sent on its own.
  *   - Without a response, all of a group are unknown. One whose row has its own nonce was applied by an earlier attempt.
+ *   - A commit goes alone: a condition of its caller, or the number that bars its late copies, would decide for its neighbours as well.
  */
 import { ConfigurationError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
