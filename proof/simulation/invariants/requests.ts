@@ -84,7 +84,8 @@ export const requests: Family = (assumptions, report, measure) => {
       // RETRY judges the other attempts.
       if (previous !== undefined) return;
       const sent = loadOf(process).sent.add(at, 1);
-      const looks = isWaker(process) ? lookUnitsOf(process, at) / LEAST_UNITS : queries;
+      // Each poll of the schedule may find entries, whose rows are one read more.
+      const looks = isWaker(process) ? lookUnitsOf(process, at) / LEAST_UNITS : queries + GAPS;
       judge(process, at, ['requests', sent, looks, PER_WRITE.requests]);
     },
     onRead({ process, at, readUnits, asked }) {
