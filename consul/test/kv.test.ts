@@ -143,7 +143,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       await ask(gateway, 'DELETE', `kv/${key}`);
 
       await expect.poll(() => lock.signal.aborted).toBe(true);
-      session.ensureBelief();
+      session.ensureTrusted();
     });
   });
 
@@ -212,7 +212,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       await using lock = await session.lock(key, { wait: '5s' });
       expect(await put(`?acquire=${remote}`)).toBe('false');
       expect(await pair()).toMatchObject({ Session: session.id });
-      lock.ensureBelief();
+      lock.ensureTrusted();
     });
 
     test('released for a holder of this library inform it, and stay closed as long as it may trust them', async () => {
@@ -224,7 +224,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await put(`?acquire=${other}`, 'taken')).toBe('false');
 
       await expect.poll(() => lock.signal.aborted).toBe(true);
-      session.ensureBelief();
+      session.ensureTrusted();
       expect(await pair()).not.toHaveProperty('Session');
     });
 

@@ -136,7 +136,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
 
     expect(await info(session.id)).toMatchObject([{ Name: 'native', Node: 'elsewhere' }]);
     expect(await ask(gateway, 'PUT', `session/renew/${session.id}`)).toMatchObject({ status: 403 });
-    session.ensureBelief();
+    session.ensureTrusted();
   });
 
   describe('the keys of an ended session', () => {

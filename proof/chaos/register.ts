@@ -128,7 +128,7 @@ async function addNaively(lock: Lock, { arm, key }: Register): Promise<void> {
   await hold(lock, arm);
   const element = nextElement();
   const list = [...((Item?.list ?? []) as string[]), element];
-  lock.ensureBelief();
+  lock.ensureTrusted();
   await retrying.send(new PutCommand({ TableName: registerTable, Item: { key, list } }), {
     abortSignal: AbortSignal.timeout(NAIVE_TIMEOUT_MS),
   });

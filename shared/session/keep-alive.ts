@@ -127,7 +127,7 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   /** @throws LeaseLostError if the session can no longer be trusted */
-  ensureBelief(): void {
+  ensureTrusted(): void {
     this.#noticeExpiry();
     if (this.#loss !== undefined) throw this.#loss;
     if (this.#ending !== undefined) throw endedByHolder(this.id);
@@ -145,9 +145,9 @@ export class SessionHolder implements AsyncDisposable {
 
   /** Renews now, or joins the renewal in flight. @returns `remainingTrustMs()` afterwards @throws LeaseLostError */
   async renew(): Promise<number> {
-    this.ensureBelief();
+    this.ensureTrusted();
     await this.#renewOnce(this.timing.ttlMs);
-    this.ensureBelief();
+    this.ensureTrusted();
     return this.remainingTrustMs();
   }
 
@@ -295,7 +295,7 @@ export class SessionHolder implements AsyncDisposable {
           nonce,
         },
         {
-          ensureBelief: () => this.ensureBelief(),
+          ensureTrusted: () => this.ensureTrusted(),
           budgetMs: Math.max(1, Math.min(remainingTrustMs(this.#trust, opened), this.timing.heartbeatMs)),
         },
       );

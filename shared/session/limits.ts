@@ -3,16 +3,16 @@ import type { WriteLimits } from '../core/lease/outcome.ts';
 import type { SessionHolder } from './keep-alive.ts';
 
 /** No attempt is sent once the session cannot be trusted; otherwise the sender's own bounds apply. */
-export function limitsOf(session: Pick<SessionHolder, 'signal' | 'ensureBelief'>): WriteLimits {
+export function limitsOf(session: Pick<SessionHolder, 'signal' | 'ensureTrusted'>): WriteLimits {
   return {
-    ensureBelief: () => session.ensureBelief(),
+    ensureTrusted: () => session.ensureTrusted(),
     signal: session.signal,
   };
 }
 
 /** As `limitsOf`, but the write is given up at the end of the session's current trust window, or earlier. */
 export function limitsWithinTrust(
-  session: Pick<SessionHolder, 'signal' | 'ensureBelief' | 'remainingTrustMs'>,
+  session: Pick<SessionHolder, 'signal' | 'ensureTrusted' | 'remainingTrustMs'>,
   mostMs = Infinity,
 ): WriteLimits {
   return { ...limitsOf(session), budgetMs: Math.max(1, Math.min(mostMs, session.remainingTrustMs())) };

@@ -203,7 +203,7 @@ describeCrowd('the semaphore', (start) => {
 
       expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
       expect(permit.remainingTrustMs()).toBe(0);
-      expect(() => permit.ensureBelief()).toThrow(LeaseLostError);
+      expect(() => permit.ensureTrusted()).toThrow(LeaseLostError);
     });
 
     test('happens at the end of the scope', async () => {

@@ -268,11 +268,11 @@ describeOnEveryStore('the task store', (open) => {
       const task = await claimed(store);
       driver.accidents.push('dropRequest');
       let checks = 0;
-      const ensureBelief = (): void => {
+      const ensureTrusted = (): void => {
         if (++checks > 1) throw new Error('lost');
       };
 
-      await expect(lossy.complete(claimOf(task), 1, stamp(), { ensureBelief })).rejects.toThrow('lost');
+      await expect(lossy.complete(claimOf(task), 1, stamp(), { ensureTrusted })).rejects.toThrow('lost');
 
       expect(driver.attempts.length).toBe(1);
     });

@@ -7,7 +7,12 @@ import type { Workload } from '../../shared/operate/cost/workload.ts';
 import { DEFAULT_WORKLOAD } from '../../shared/operate/cost/workload.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { StandingKind, WorkerDays } from '../../shared/operate/cost/standing-cost.ts';
-import { ALARM_METRICS, DAYS_PER_MONTH, METRICS_SENT, standingOf } from '../../shared/operate/cost/standing-cost.ts';
+import {
+  ALARM_METRICS,
+  DAYS_PER_MONTH,
+  METRICS_SENT,
+  standingCostOf,
+} from '../../shared/operate/cost/standing-cost.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../shared/tasks/task/task.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { documents, ROOT } from '../support/documents.ts';
@@ -202,7 +207,7 @@ function standingUnits() {
   const workload = { ...DEFAULT_WORKLOAD, tasksPerDay: 0 };
   const standing = (what: StandingKind, shards: number, load: Partial<Workload & WorkerDays> = {}) => {
     const days = { startsPerDay: 0, workerSecondsPerDay: 0, ...load };
-    return standingOf({ ...workload, shards, ...load }, estimate.verbs, days)[what];
+    return standingCostOf({ ...workload, shards, ...load }, estimate.verbs, days)[what];
   };
   const each = (total: number, times: number): number => Number((total / times).toFixed(3));
   const oneStart = { startsPerDay: 1 };

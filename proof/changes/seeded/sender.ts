@@ -25,7 +25,7 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
     id: 'M61',
     what: 'a retry does not ask again whether its sender still believes',
     file: SEND,
-    from: 'limits.ensureBelief?.();',
+    from: 'limits.ensureTrusted?.();',
     to: ';',
     killedBy: ['I1b'],
   },

@@ -292,7 +292,7 @@ async function insisting<T>({ place, holder }: User, act: () => Promise<T>): Pro
       return await act();
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      holder.ensureBelief();
+      holder.ensureTrusted();
       await place.process.runtime.clock.sleep(500);
     }
   }

@@ -93,8 +93,8 @@ export class Leadership implements AsyncDisposable {
   }
 
   /** @throws LeaseLostError when this is no longer the leader */
-  ensureBelief(): void {
-    this.#lock.ensureBelief();
+  ensureTrusted(): void {
+    this.#lock.ensureTrusted();
   }
 
   /**

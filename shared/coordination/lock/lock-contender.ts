@@ -19,10 +19,10 @@ import type { HeldLock, LockRecord, Refusal } from './lock-record.ts';
 import { opensAt } from './lock-record.ts';
 import type { UnresolvedKeys, UnansweredAcquire } from './unresolved-keys.ts';
 import type { HolderPorts } from './lock-verdict.ts';
-import { standingOf } from './lock-verdict.ts';
+import { lockVerdictOf } from './lock-verdict.ts';
 import type { AcquireRequest, LockWish } from './lock-store.ts';
 
-export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' | 'ensureBelief' | 'remainingTrustMs'>;
+export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' | 'ensureTrusted' | 'remainingTrustMs'>;
 
 export type Attempt<Right = HeldLock> = { readonly kind: 'acquired'; readonly right: Right } | Refusal;
 
@@ -92,7 +92,7 @@ export class LockContender implements KeyContender<HeldLock> {
       const outcome = await this.#send();
       if (outcome.kind === 'applied') {
         // If our session expired during the write, we hold nothing. The next contender will end the session.
-        this.#session.ensureBelief();
+        this.#session.ensureTrusted();
         return { kind: 'acquired', right: outcome.row };
       }
       const lock = outcome.current;
@@ -159,7 +159,7 @@ export class LockContender implements KeyContender<HeldLock> {
       return undefined;
     }
     this.#lastHolder = lock.session;
-    const standing = await standingOf(lock, session, this.#ports, this.#maxClockSkewMs);
+    const standing = await lockVerdictOf(lock, session, this.#ports, this.#maxClockSkewMs);
     if (standing.kind === 'held') return { kind: 'held', key: this.key, by: standing.by };
     const isFresh = standing.disposition.behaviour === 'delete';
     this.#abandoned = { lock, openAt: standing.openAt, isFresh };

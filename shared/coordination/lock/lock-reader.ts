@@ -13,7 +13,7 @@ import { judgeSession } from '../../session/session-record.ts';
 import type { HeldLock, Holder, LockInfo, LockRecord } from './lock-record.ts';
 import { opensAt } from './lock-record.ts';
 import type { LockPorts, LockVerdict } from './lock-verdict.ts';
-import { holderOf, standingOf } from './lock-verdict.ts';
+import { holderOf, lockVerdictOf } from './lock-verdict.ts';
 
 export interface LockSnapshot {
   /** Its current row, with the state of an expired session recorded if necessary. */
@@ -89,7 +89,7 @@ export class LockReader {
 
   async #standing(lock: HeldLock, session: SessionRecord | undefined): Promise<LockVerdict> {
     try {
-      return await standingOf(lock, session, this.#ports, this.#maxClockSkewMs);
+      return await lockVerdictOf(lock, session, this.#ports, this.#maxClockSkewMs);
     } catch (error) {
       if (!isNoMatterForReaders(error)) throw error;
       const verdict = judgeSession(session, this.#ports.runtime.clock.now(), this.#maxClockSkewMs);

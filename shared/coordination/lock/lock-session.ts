@@ -48,8 +48,8 @@ export class LockSession implements AsyncDisposable {
   }
 
   /** @throws LeaseLostError when the session can no longer be trusted */
-  ensureBelief(): void {
-    this.holder.ensureBelief();
+  ensureTrusted(): void {
+    this.holder.ensureTrusted();
   }
 
   /**

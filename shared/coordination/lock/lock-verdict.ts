@@ -25,7 +25,7 @@ export type LockVerdict =
  * @throws ClockSkewError if our clock is proven too wrong to end a session
  * @throws CorruptItemError if its expiry is implausible: an operator must decide
  */
-export async function standingOf(
+export async function lockVerdictOf(
   lock: HeldLock,
   session: SessionRecord | undefined,
   ports: ContenderPorts,

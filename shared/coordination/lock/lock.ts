@@ -151,7 +151,7 @@ export class Lock implements AsyncDisposable {
   }
 
   /** @throws LeaseLostError when the lock can no longer be trusted */
-  ensureBelief(): void {
+  ensureTrusted(): void {
     this.signal.throwIfAborted();
   }
 
@@ -171,7 +171,7 @@ export class Lock implements AsyncDisposable {
   async #confirm(content: Content | undefined): Promise<void> {
     await this.#verb(async () => {
       for (;;) {
-        this.ensureBelief();
+        this.ensureTrusted();
         const { locks, runtime, session } = this.#ports;
         const outcome = await locks.update(this.#record, content, stampOf(runtime), lockLimitsOf(session));
         if (outcome.kind === 'applied') {
@@ -275,7 +275,7 @@ export class Lock implements AsyncDisposable {
   #noticeLoss(): void {
     if (this.#loss !== undefined) return;
     try {
-      this.#ports.session.ensureBelief();
+      this.#ports.session.ensureTrusted();
     } catch (error) {
       this.#end(error);
     }

@@ -23,7 +23,7 @@ import { warningOfOwnWait } from './own-wait.ts';
 import { LockUnavailableError, describeLock, validContent, validKey } from './lock-record.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { HolderPorts } from './lock-verdict.ts';
-import { standingOf } from './lock-verdict.ts';
+import { lockVerdictOf } from './lock-verdict.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 
 export type LockAcquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
@@ -186,7 +186,7 @@ export class SessionLocks {
   async #settleAbandoned(lock: HeldLock): Promise<boolean> {
     const { locks, sessions, runtime } = this.#ports;
     const { maxClockSkewMs } = this.#session.timing;
-    const standing = await standingOf(lock, await sessions.get(lock.session), this.#ports, maxClockSkewMs);
+    const standing = await lockVerdictOf(lock, await sessions.get(lock.session), this.#ports, maxClockSkewMs);
     if (standing.kind === 'held') return false;
     const sweepable = lock.entry?.value === undefined;
     const limits = lockLimitsOf(this.#session);

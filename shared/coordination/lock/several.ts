@@ -12,7 +12,7 @@ import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf } from './lock-contender.ts';
 import type { HeldLock, Refusal } from './lock-record.ts';
 import { grantedRow, opensAt } from './lock-record.ts';
 import type { LockPorts } from './lock-verdict.ts';
-import { standingOf } from './lock-verdict.ts';
+import { lockVerdictOf } from './lock-verdict.ts';
 import type { UnresolvedKeys } from './unresolved-keys.ts';
 import type { AcquireRequest, LockWish, Observed } from './lock-store.ts';
 
@@ -54,7 +54,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
       const openBefore = stamp.now - this.#maxClockSkewMs;
       const request = { session: this.#session.id, ...this.#wish, openBefore };
       if (!(await this.#send(free, request, stamp))) continue;
-      this.#session.ensureBelief();
+      this.#session.ensureTrusted();
       return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
     }
     return { kind: 'contended', key: this.#keys[0] ?? '' };
@@ -97,7 +97,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
         found.push(this.#refusedUntil(key, until) ?? { key, record, isFresh: false });
         continue;
       }
-      const standing = await standingOf(record, records.get(record.session), this.#ports, this.#maxClockSkewMs);
+      const standing = await lockVerdictOf(record, records.get(record.session), this.#ports, this.#maxClockSkewMs);
       if (standing.kind === 'held') found.push({ refusal: { kind: 'held', key, by: standing.by } });
       else
         found.push(

@@ -125,7 +125,7 @@ async function acquire<Granted>(
   try {
     const admission = await contend(contender);
     // The session's trust may have ended before the response arrived.
-    session.ensureBelief();
+    session.ensureTrusted();
     if (admission.kind === 'admitted') return grant(admission.permit, close);
     const late = await contender.leave();
     if (late !== undefined) return grant(late, close);

@@ -78,9 +78,9 @@ export class Permit implements AsyncDisposable {
   }
 
   /** @throws LeaseLostError when the permit can no longer be trusted */
-  ensureBelief(): void {
+  ensureTrusted(): void {
     this.signal.throwIfAborted();
-    this.#session.ensureBelief();
+    this.#session.ensureTrusted();
   }
 
   /** Checks with one consistent read whether the permit still exists, and aborts the signal if it does not. */

@@ -51,7 +51,7 @@ export async function judgeSemaphore(
       const verdict: Verdict = damaged.has(holder.session)
         ? { kind: 'damaged' }
         : judgeSession(session, now, maxClockSkewMs);
-      const standing = standingOf(holder, verdict, now - maxClockSkewMs);
+      const standing = verdictOnHolder(holder, verdict, now - maxClockSkewMs);
       return { ...holder, sessionName: session?.name, node: session?.node, standing };
     })
     .sort((one, other) => one.token - other.token);
@@ -61,7 +61,7 @@ export async function judgeSemaphore(
 }
 
 /** An eviction counts like a session that was invalidated: closed for its lock-delay, then free. */
-function standingOf({ closedUntil }: HolderRecord, session: Verdict, openBefore: number): Verdict['kind'] {
+function verdictOnHolder({ closedUntil }: HolderRecord, session: Verdict, openBefore: number): Verdict['kind'] {
   if (closedUntil === undefined || session.kind === 'free') return session.kind;
   return openBefore < closedUntil ? 'closed' : 'free';
 }

@@ -15,7 +15,7 @@ import { MEMBERS_PER_ADD, describeGroup, validMembers } from './waitgroup.ts';
 
 export interface AddOptions {
   /** Leases the members to this session: if it expires before they are done, they are lost, and `wait` does not block on them. */
-  readonly session?: Pick<SessionHolder, 'id' | 'ensureBelief'> | undefined;
+  readonly session?: Pick<SessionHolder, 'id' | 'ensureTrusted'> | undefined;
   /** No more members will come. */
   readonly seal?: boolean | undefined;
 }
@@ -67,7 +67,7 @@ export class WaitGroup implements GroupKey {
     const { groups, runtime } = this.#ports;
     const ids = validMembers(describeGroup(this), members, () => runtime.ids.ordered());
     groups.ensureStorable(this, ids);
-    options.session?.ensureBelief();
+    options.session?.ensureTrusted();
     const session = options.session?.id;
     // One after the other, because they all check the group's row, and concurrent transactions would refuse each other.
     for (let from = 0; from < ids.length; from += MEMBERS_PER_ADD) {
@@ -91,11 +91,11 @@ export class WaitGroup implements GroupKey {
    * @returns the member's state: only a `pending` member needs work
    * @throws MismatchError when it is not a member
    */
-  async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureBelief'>): Promise<MemberState> {
+  async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureTrusted'>): Promise<MemberState> {
     validName(`${describeGroup(this)}: member id`, id);
-    if (typeof (session as Partial<typeof session> | null | undefined)?.ensureBelief !== 'function')
+    if (typeof (session as Partial<typeof session> | null | undefined)?.ensureTrusted !== 'function')
       throw new ConfigurationError(`${describeGroup(this)}: lease needs a session: pass session.holder`);
-    session.ensureBelief();
+    session.ensureTrusted();
     const limits = limitsOf(session);
     let observed: MemberRecord | undefined;
     for (;;) {

@@ -42,7 +42,7 @@ export interface WriteLimits {
    * Called before each attempt, including retries. Throws if the sender can no longer trust its lease.
    * Otherwise a request that was frozen with its environment would be sent after the thaw, on behalf of a superseded holder.
    */
-  readonly ensureBelief?: () => void;
+  readonly ensureTrusted?: () => void;
   /** Ends waiting and retrying. */
   readonly signal?: AbortSignal | undefined;
   /** Total time for all attempts. Default: the sender's. */

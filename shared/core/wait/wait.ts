@@ -66,7 +66,7 @@ export interface WaitPolicy<Blocker> {
   readonly options: WaitOptions;
   readonly pauses: Pauses;
   /** The waiter's session. Losing it ends the wait. */
-  readonly session?: { readonly signal: AbortSignal; ensureBelief(): void } | undefined;
+  readonly session?: { readonly signal: AbortSignal; ensureTrusted(): void } | undefined;
   /**
    * The line of this process's waiters. Without it, each one polls for itself. Waiters of one key and kind want the same thing.
    * Waiters with another poll interval have their own line, because the first in a line polls at its own interval.
@@ -158,7 +158,7 @@ class Wait<Blocker> {
 
   /** Checks after each await whether to continue. @throws if the session or the caller's signal ended */
   ensure(): void {
-    this.#patience.session?.ensureBelief();
+    this.#patience.session?.ensureTrusted();
     this.#patience.options.signal?.throwIfAborted();
   }
 

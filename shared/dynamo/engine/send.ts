@@ -2,7 +2,7 @@
  * `Sender` is the only caller of a driver. It adds timeouts and retries, and resolves refused and unanswered writes.
  *
  * Three rules make outcomes sound:
- *   - Before each attempt, `ensureBelief` checks that the caller may still write. A timeout aborts the attempt.
+ *   - Before each attempt, `ensureTrusted` checks that the caller may still write. A timeout aborts the attempt.
  *   - Every conditional write stores a nonce, and a refusal returns the row. If that row contains our own nonce, an
  *     earlier, unanswered attempt was applied, which is success.
  *   - If the outcome is unknown, we throw a `StoreUnavailableError` with `applied: 'unknown'`. We never guess.
@@ -184,7 +184,7 @@ export class Sender {
     let restampedAt: number | undefined;
     let current = statement;
     this.#ensureMaySend?.();
-    ensureWanted(statement, limits);
+    ensureNotAborted(statement, limits);
     if (this.#closed.signal.aborted) throw givenUp(statement);
     for (let attempt = 1; ; attempt++) {
       if (this.#driver.connections?.tryTake(statement.goesFirst === true) === false) {
@@ -217,7 +217,7 @@ export class Sender {
       await clock.sleep(waitMs, over);
       // If we were frozen during the sleep, the deadline may be long past and the row already deleted by TTL.
       ensureTimeFor(0);
-      limits.ensureBelief?.();
+      limits.ensureTrusted?.();
     }
   }
 
@@ -229,7 +229,7 @@ export class Sender {
   async #connection(
     statement: Statement,
     leftMs: number,
-    { signal, ensureBelief }: WriteLimits,
+    { signal, ensureTrusted }: WriteLimits,
     unanswered: number,
   ): Promise<number> {
     const { clock } = this.#runtime;
@@ -248,7 +248,7 @@ export class Sender {
     const waitedMs = clock.monotonic() - startedAt;
     if (!isMine) throw unconnected(statement, connections, waitedMs, unanswered > 0);
     try {
-      ensureBelief?.();
+      ensureTrusted?.();
     } catch (error) {
       connections.giveBack();
       throw error;
@@ -319,8 +319,8 @@ function earlierAttempt(unanswered: number): 'none' | 'unknown' {
 }
 
 /** Before the first attempt. Before later ones, `ensureTimeFor` checks the signal. */
-function ensureWanted(statement: Statement, { ensureBelief, signal }: WriteLimits): void {
-  ensureBelief?.();
+function ensureNotAborted(statement: Statement, { ensureTrusted, signal }: WriteLimits): void {
+  ensureTrusted?.();
   if (signal?.aborted === true) throw givenUp(statement);
 }
 

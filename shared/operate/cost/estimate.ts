@@ -13,7 +13,7 @@ import type { Part, Sum, Use } from './prices.ts';
 import { bill, sumOf } from './prices.ts';
 import type { Standing, StandingKind, WorkerDays } from './standing-cost.ts';
 import { DAYS_PER_MONTH, ONCE_A_TABLE, SECONDS, SECONDS_PER_DAY } from './standing-cost.ts';
-import { dollarsOf, standingOf, watchingOf } from './standing-cost.ts';
+import { dollarsOf, standingCostOf, watchingOf } from './standing-cost.ts';
 import type { VerbTable } from './units.ts';
 import { taskUnits, verbTable } from './units.ts';
 import type { Workload } from './workload.ts';
@@ -52,7 +52,7 @@ function estimateOf(workload: Workload) {
   const task = taskUnits(workload, verbs);
   const readUnitsPerTask = (READ_UNITS_PER_CLAIM + verbs.payloadReadUnits) * workload.attemptsPerTask;
   const tasks = workload.tasksPerDay * DAYS_PER_MONTH;
-  const standing = standingOf(workload, verbs, flow);
+  const standing = standingCostOf(workload, verbs, flow);
   const { memoryMb, architecture, retentionDays } = workload;
   const storedGb = (workload.tasksPerDay * retentionDays * verbs.storedBytes) / 1e9;
   const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
@@ -140,7 +140,7 @@ function invocationsOf(standing: Standing): number {
 }
 
 function standingCost(workload: Workload, verbs: VerbTable) {
-  const months = Object.entries(standingOf(workload, verbs, flowOf(workload)));
+  const months = Object.entries(standingCostOf(workload, verbs, flowOf(workload)));
   const each = months.map(([what, month]) => [what, dollarsOf(month, workload)] as const);
   return {
     tasksPerDay: workload.tasksPerDay,
@@ -152,7 +152,7 @@ function standingCost(workload: Workload, verbs: VerbTable) {
 
 function idleOf(load: Workload, verbs: VerbTable) {
   const flow = flowOf(load);
-  const standing = standingOf(load, verbs, flow);
+  const standing = standingCostOf(load, verbs, flow);
   const parts = bill([
     ...usesOf(standing, load),
     ['invocations', 'invocations', invocationsOf(standing)],

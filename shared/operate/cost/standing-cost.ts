@@ -77,7 +77,7 @@ const TRACED_SHARE = 0.05;
 export const ONCE_A_TABLE = ['alarms of the waker, once a table', 'dashboard, once a table'] as const;
 
 /** Assumes `wakeOnEnqueue`, which is on by default. */
-export function standingOf(workload: Workload, verbs: VerbTable, days: WorkerDays): Standing {
+export function standingCostOf(workload: Workload, verbs: VerbTable, days: WorkerDays): Standing {
   const { tasksPerDay, tickSeconds, shards, heartbeatSeconds, memoryMb, lingerSeconds } = workload;
   const perBacklog = readUnitsOfBacklog(shards);
   const ticks = SECONDS_PER_MONTH / tickSeconds;

@@ -77,7 +77,7 @@ export class ClaimWriter {
       const key = describeTask(this.#claim);
       if (this.#settlement !== undefined)
         throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
-      session.ensureBelief();
+      session.ensureTrusted();
       const attempt = (): Promise<boolean> => send(stampOf(runtime), limitsWithinTrust(session));
       const span = spanOfEnd(this.#task, this.#ports, settlement, name);
       if (await (span === undefined ? attempt() : sendWithin(span, runtime.clock, attempt, (isApplied) => isApplied))) {

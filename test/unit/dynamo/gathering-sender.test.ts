@@ -60,7 +60,7 @@ describe('reads of single rows', () => {
     const together = read('a');
     const given = { signal: new AbortController().signal };
     const alone = sender.read(statement, given);
-    const watched = { ensureBelief: vi.fn() };
+    const watched = { ensureTrusted: vi.fn() };
     const believed = sender.read(statement, watched);
 
     await clock.advance(0);
@@ -73,7 +73,7 @@ describe('reads of single rows', () => {
       ]),
     );
     expect(asked).toHaveLength(3);
-    expect(watched.ensureBelief).toHaveBeenCalled();
+    expect(watched.ensureTrusted).toHaveBeenCalled();
     for (const request of asked) request.answer();
     expect([await together, (await alone).Item?.value, (await believed).Item?.value]).toEqual(['of a', 'of b', 'of b']);
   });

@@ -141,11 +141,11 @@ describe('trust', () => {
     const { world, holder } = await open();
 
     world.clock.step(TRUST_MS - 1);
-    holder.ensureBelief();
+    holder.ensureTrusted();
     expect([holder.remainingTrustMs(), holder.signal.aborted]).toEqual([1, false]);
     world.clock.step(1);
 
-    expect(() => holder.ensureBelief()).toThrow(LeaseLostError);
+    expect(() => holder.ensureTrusted()).toThrow(LeaseLostError);
     expect([holder.remainingTrustMs(), holder.signal.aborted]).toEqual([0, true]);
   });
 

@@ -152,7 +152,7 @@ describe('a wait', () => {
 
   test('leaves no timer behind, however it ends', async () => {
     const stop = new AbortController();
-    const session = { signal: stop.signal, ensureBelief: () => undefined };
+    const session = { signal: stop.signal, ensureTrusted: () => undefined };
     const { result } = start(() => BUSY, { signal: stop.signal, wait: '1h' }, { session, line: { turns, key: 'k' } });
     await clock.advance(5_000);
     stop.abort(new Error('changed my mind'));

@@ -185,12 +185,12 @@ describe('the attempts', () => {
     const lost = new LeaseLostError('session s', 'expired', 'its time is over');
     const { sender, sent, outcomeOf } = open([BUSY, LOST, 'answers']);
     const sentBefore: number[] = [];
-    const ensureBelief = (): void => {
+    const ensureTrusted = (): void => {
       sentBefore.push(sent.length);
       if (sentBefore.length === 3) throw lost;
     };
 
-    expect(await outcomeOf(sender.write(update, 'mine', { ensureBelief }))).toBe(lost);
+    expect(await outcomeOf(sender.write(update, 'mine', { ensureTrusted }))).toBe(lost);
 
     expect([sentBefore, sent.length]).toEqual([[0, 1, 2], 2]);
   });

@@ -55,10 +55,10 @@ test('sends nothing for a caller that gave up before its request was sent', asyn
     applied: 'no',
     message: expect.stringContaining('nothing was sent') as string,
   });
-  const ensureBelief = (): never => {
+  const ensureTrusted = (): never => {
     throw new LeaseLostError('session s', 'expired', 'its time is over');
   };
-  await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort(), ensureBelief })).rejects.toThrow(
+  await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort(), ensureTrusted })).rejects.toThrow(
     LeaseLostError,
   );
   expect(attempts).toBe(0);

@@ -96,11 +96,11 @@ describe.each(VERBS)('%s', (_verb, act) => {
   test('writes nothing without trust', async () => {
     const lost = new LeaseLostError('session', 'expired', 'test');
     stores.written.length = 0;
-    const ensureBelief = (): never => {
+    const ensureTrusted = (): never => {
       throw lost;
     };
 
-    await expect(act(stores, { ensureBelief })).rejects.toBe(lost);
+    await expect(act(stores, { ensureTrusted })).rejects.toBe(lost);
     expect(stores.written).toEqual([]);
   });
 });

@@ -49,7 +49,7 @@ function told(given: unknown): string[] {
   if (typeof given !== 'object' || given === null) return given === undefined ? [] : [shown(given)];
   if ('leaseCounter' in given) return 'handBacks' in given ? [`hand-backs ${String(given.handBacks)}`] : [];
   if ('nonce' in given) return 'sequence' in given ? [`number ${String(given.sequence)}`] : [];
-  if ('ensureBelief' in given) return [`within ${'budgetMs' in given ? 'trust' : 'the session'}`];
+  if ('ensureTrusted' in given) return [`within ${'budgetMs' in given ? 'trust' : 'the session'}`];
   if ('signal' in given) return ['with a signal'];
   if ('runAt' in given && 'id' in given) return [`(${String(given.id)})`];
   return [shown(Array.isArray(given) ? given.flatMap(told) : 'task' in given ? { ...given, lastAttempt: 0 } : given)];
