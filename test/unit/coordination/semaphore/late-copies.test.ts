@@ -41,6 +41,16 @@ describe('a copy of a request', () => {
 
     expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'acquired' });
   });
+
+  test('takes neither place nor permit after its contender left the queue', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    await expect(passTime(world, mine.permit(NAME, { ...LIMIT, fair: true, wait: '3s' }))).rejects.toThrow('is full');
+    await held.release();
+
+    await copies.arrive();
+
+    expect(await there.leasehold.semaphores.get(NAME)).toMatchObject({ inUse: 0, waiting: [] });
+  });
 });
 
 describe('a contender that is barred', () => {
