@@ -9,8 +9,6 @@ import { shardOf } from '../../shared/dynamo/engine/keys.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { CorruptItemError } from '../../shared/core/errors.ts';
-import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
-import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import { withSimulatedAborts } from '../../test/support/machines/abort-signal.ts';
 import { Network } from '../../test/support/machines/network.ts';
 import { ServiceLimits } from '../../test/support/machines/service-limits.ts';
@@ -31,30 +29,26 @@ import { isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import { Liveness, healedBoundMs } from './liveness.ts';
 import { Nemesis } from './nemesis.ts';
+import { Producers } from './producers.ts';
 import type { Profile } from './profile.ts';
 import { calmed } from './profile.ts';
 import { Reached } from './reached.ts';
 import { Recorder } from './recorder.ts';
 import { Standing } from './standing.ts';
 import { SimulatedStore } from './store.ts';
-import { bucketAt } from './workloads/bucket.ts';
-import type { ProducerPorts } from './workloads/producer.ts';
-import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
-import { answer, durableIds, produceDurables } from './workloads/answers.ts';
+import { batchId, taskIds } from './workloads/producer.ts';
+import { durableIds } from './workloads/answers.ts';
 import type { Question } from './workloads/durable-code.ts';
 import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
-import { produceBursts, produceFlood, produceRelays, produceSteadily } from './workloads/flood.ts';
 import { maxWorkersOf } from './workloads/chain.ts';
-import { produceFullKeys } from './workloads/full-keys.ts';
 import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
-import { contend, FIRST_RIVAL } from './workloads/rivals.ts';
 import type { StreamReader } from './workloads/waker.ts';
 import { readStream } from './workloads/waker.ts';
 import type { WorkerPlace } from './workloads/worker-place.ts';
-import { QUEUE, START_WITHIN_MS, storesAt } from './workloads/worker-place.ts';
+import { START_WITHIN_MS } from './workloads/worker-place.ts';
 import { work } from './workloads/worker.ts';
 
 /** Not an invariant of the protocol: the code fell over. */
@@ -95,20 +89,16 @@ class World {
   readonly #asks: Asks;
   readonly #standing: Standing;
   readonly #fanOut: FanOut;
+  readonly #producers: Producers;
   /** One for each shard of the table's stream. */
   readonly #streams: StreamReader[] = [];
   readonly #seen = new Map<string, number>();
   readonly #history: HistoryEvent[] = [];
   readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
   readonly #reached = new Reached(this.#count);
-  /** Ids that no producer has had acknowledged yet. */
-  readonly #missing = new Set<string>();
-  /** Producers of other things that are not through. */
-  readonly #producing = new Set<string>();
   /** The contents of the user's bucket. */
   readonly #objects = new Map<string, string>();
   readonly #questions = new Map<string, Question>();
-  #versions = 0;
   /** The last write of a task's row. */
   #writtenAt = 0;
   #startedAt = 0;
@@ -119,7 +109,6 @@ class World {
   /** Producers and dispatchers; environments are idle between two halves, and are frozen. */
   readonly #visitors = new Set<SimulatedProcess>();
   #profile: Profile;
-  #failure: unknown;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
@@ -188,6 +177,15 @@ class World {
       },
       options.profile,
     );
+    this.#producers = new Producers({
+      ...ports,
+      prng: this.#prng,
+      questions: this.#questions,
+      visit: (name, onKilled) => this.#visit(name, onKilled),
+      later: (ms, run) => this.#later(ms, run),
+      placeOf: (process) => this.#placeOf(process),
+      failed: (process, error) => this.#failed(process, error),
+    });
     this.#liveness = new Liveness({
       ...ports,
       fleet: this.#fleet,
@@ -258,20 +256,7 @@ class World {
     if (half === 1 && profile.fansOut)
       for (let shard = 0; shard < profile.streamShards; shard++) this.#startWaker(shard);
     const ids = taskIds(profile.tasks);
-    this.#produce([...ids, batchId(half)]);
-    if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
-    if (profile.rivals > 0) for (const isFirst of [true, false]) this.#contend(isFirst);
-    if (profile.durables > 0) {
-      this.#produceBeside('durable', produceDurables);
-      this.#answer();
-    }
-    if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
-    if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
-    if (profile.relays > 0) this.#produceBeside('relays', produceRelays);
-    const isOver = (): boolean => this.#isTimeCalled;
-    if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
-    if (profile.fullKeys) this.#produceBeside('keys', (ports) => produceFullKeys(ports, isOver));
-    if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
+    this.#producers.begin(half, ids, () => this.#isTimeCalled);
     const groups = [ids, [`${batchId(half)}/then`]];
     if (profile.operator || profile.tenants)
       this.#operate(profile.durables > 0 ? [...groups, durableIds(profile)] : groups);
@@ -290,9 +275,9 @@ class World {
       () =>
         this.#isDecided() ||
         this.#timeline.now > calledAt + boundMs ||
-        (this.#missing.size + this.#producing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
+        (this.#producers.areThrough && this.#liveness.isQuiet(this.#recorder.rows)),
     );
-    if (this.#failure !== undefined) throw this.#failure as Error;
+    if (this.#producers.failure !== undefined) throw this.#producers.failure as Error;
     if (profile.clocksHold) this.#checker.measure('L3', Math.max(0, this.#writtenAt - calledAt), boundMs);
     if (!this.#isDecided()) this.#liveness.judge(this.#recorder, ids);
   }
@@ -394,84 +379,6 @@ class World {
     this.#timeline.after(prng.between(0, profile().tickMs), tick);
   }
 
-  /**
-   * Runs one producer after the other, until all tasks are acknowledged: a killed one is replaced by another that enqueues the missing
-   * tasks.
-   */
-  #produce(ids: readonly string[]): void {
-    for (const id of ids) this.#missing.add(id);
-    const process = this.#visit('producer', () => {
-      this.#later(100, () => this.#produce([...this.#missing]));
-    });
-    const ports = this.#producerPorts(process);
-    const withinMs = Math.max(1_000, 0.8 * this.#profile.faultyMs - this.#timeline.now + this.#startedAt);
-    const singles = ids.filter((id) => id !== batchId(this.#half));
-    process.deliver(() => {
-      const failed = (error: unknown): void => void (this.#failure = error);
-      void produce(ports, singles, withinMs).catch(failed);
-      if (singles.length < ids.length) void produceBatch({ ...ports, prng: ports.prng.fork('batch') }).catch(failed);
-    });
-  }
-
-  /** A producer of its own, begun again by another when it is killed, until it is through. */
-  #produceBeside(name: string, act: (ports: ProducerPorts) => Promise<void>, visitor = 'producer'): void {
-    this.#producing.add(name);
-    const process = this.#visit(visitor, () => {
-      if (this.#producing.has(name)) this.#later(100, () => this.#produceBeside(name, act, visitor));
-    });
-    const ports = this.#producerPorts(process);
-    process.deliver(() => {
-      void act(ports)
-        .then(() => this.#producing.delete(name))
-        .catch((error: unknown) => void (this.#failure = error));
-    });
-  }
-
-  /** Runs one person after the other who answers durable tasks. */
-  #answer(): void {
-    const process = this.#visit('person', () => this.#later(100, () => this.#answer()));
-    process.deliver(() => {
-      void answer(this.#placeOf(process), this.#questions).catch((error: unknown) => this.#failed(process, error));
-    });
-  }
-
-  /** One of two callers of one id. */
-  #contend(isFirst: boolean): void {
-    const startedAt = this.#startedAt;
-    const act = (ports: ProducerPorts): Promise<void> => {
-      const { process } = ports;
-      const stores = { ...storesAt(this.#placeOf(process)), runtime: process.runtime, gauge: noSkewGauge };
-      const { maxClockSkewMs } = this.#profile;
-      return contend(ports, {
-        isFirst,
-        startedAt,
-        operator: new TaskOperator(stores, { queue: QUEUE, maxClockSkewMs }),
-      });
-    };
-    this.#produceBeside(isFirst ? 'first' : 'second', act, isFirst ? FIRST_RIVAL : 'producer');
-  }
-
-  #producerPorts(process: SimulatedProcess): ProducerPorts {
-    const place = this.#placeOf(process);
-    const prng = this.#prng.fork(`producer@${this.#timeline.now}`);
-    const payloads = bucketAt(place, prng.fork('bucket'));
-    const shards = place.profile.shards + place.profile.strayShards;
-    const { tasks } = storesAt({ ...place, profile: { ...place.profile, shards } });
-    const client = new TaskClient({ store: tasks, runtime: process.runtime }, { queue: QUEUE, payloads });
-    return {
-      process,
-      client,
-      prng,
-      queue: QUEUE,
-      half: this.#half,
-      profile: this.#profile,
-      recorder: this.#recorder,
-      seen: this.#count,
-      onAcknowledged: (id: string) => void this.#missing.delete(id),
-      nextVersion: () => ++this.#versions,
-    };
-  }
-
   /** Delivers a tick to a new dispatcher; sometimes a second delivery comes a little later. */
   #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
     this.#later(time * prng.exponential(200), () => {
@@ -548,7 +455,7 @@ class World {
   }
 
   #isDecided(): boolean {
-    if (this.#failure !== undefined) return true;
+    if (this.#producers.failure !== undefined) return true;
     const { stopAtViolation, stopAt } = this.#options;
     const { violations } = this.#checker;
     if (violations.length === 0) return false;
