@@ -25,7 +25,7 @@ export const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>>
   done: [METRIC.tasksCompleted],
   retried: [METRIC.tasksFailed],
   dead: [METRIC.tasksFailed, METRIC.tasksDead],
-  buried: [METRIC.tasksDead],
+  markedDead: [METRIC.tasksDead],
   failing: [METRIC.tasksFailingLong],
   released: [METRIC.tasksHandedBack],
   stalled: [METRIC.tasksStalled],
@@ -39,7 +39,7 @@ export const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>>
 };
 
 /** An alarm fires for one or a few of these. Tasks with unknown names and skipped rows are found repeatedly, so their counts may wait. */
-const URGENT: ReadonlySet<Event> = new Set(['dead', 'buried', 'failing', 'stalled', 'leasesLost']);
+const URGENT: ReadonlySet<Event> = new Set(['dead', 'markedDead', 'failing', 'stalled', 'leasesLost']);
 
 /** Two periods of the alarm that compares insertions with the waker's invocations. */
 const NEW_FOR_MS = 600_000;

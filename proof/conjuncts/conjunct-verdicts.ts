@@ -26,7 +26,7 @@ const REDUNDANT: readonly Redundant[] = [
   },
   {
     because: '`#leaseCounter` with `#state`: as those of a holder',
-    conjuncts: ['task.takeOver', 'task.bury', 'task.cancel', 'task.requestCancel'].map(
+    conjuncts: ['task.takeOver', 'task.markDead', 'task.cancel', 'task.requestCancel'].map(
       (verb) => `${verb}: #session = :observedSession`,
     ),
   },

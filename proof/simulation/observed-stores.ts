@@ -68,7 +68,7 @@ const observeWrites = recording<TaskStore>({
   }),
   claim: (observed, session, stamp) => ({ ...ofTask('task.claim', observed, stamp), session }),
   takeOver: (observed, session, stamp) => ({ ...ofTask('task.takeOver', observed, stamp), session }),
-  bury: (observed, _error, stamp) => ofTask('task.bury', observed, stamp),
+  markDead: (observed, _error, stamp) => ofTask('task.markDead', observed, stamp),
   complete: (claim, _result, stamp) => byHolder('task.complete', claim, stamp),
   commit: (claim, _result, _effects, stamp) => byHolder('task.commit', claim, stamp),
   retry: (claim, _failure, stamp) => byHolder('task.retry', claim, stamp),

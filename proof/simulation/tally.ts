@@ -86,7 +86,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
   ],
   'the claim and its ends': [
     ...each('task ', 'done', 'retried', 'dead', 'released', 'snoozed', 'lost', 'unsettled'),
-    ...each('worker ', 'takenOver', 'claimsRefused', 'buried', 'expired', 'unknown'),
+    ...each('worker ', 'takenOver', 'claimsRefused', 'markedDead', 'expired', 'unknown'),
     ...each('task.claim: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
     ...each('task.complete: ', 'applied', 'unknown'),
     ...each('task.commit: ', 'applied', 'canceled', 'unknown'),
@@ -97,7 +97,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
       'task.expire: applied',
       'task.release: applied',
       'task.snooze: applied',
-      'task.bury: refused',
+      'task.markDead: refused',
     ],
   ],
   'commits that spawn': ['task spawned'],

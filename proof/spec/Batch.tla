@@ -25,7 +25,7 @@ Counts(x, r) ==
        /\ IF r.x.wakes THEN B("wakesAny") \/ CanWake(x.waiter) ELSE B("endsUnwoken") \/ IsNotWaiting(x.waiter)
 BatchAccepts(x, r) ==
   CASE r.k \in {"done", "dead"} -> (B("countsApart") \/ TaskAccepts(x.t[r.i], r)) /\ Counts(x, r)
-    \* task.bury: a contender ends what its dead worker had.
+    \* task.markDead: a contender ends what its dead worker had.
     [] r.k = "bury" -> IsObserved(x.t[r.i], r) /\ Counts(x, r)
     [] OTHER -> TaskAccepts(x.t[r.i], r)
 BatchAfter(x, r) ==

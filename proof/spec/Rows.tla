@@ -66,7 +66,7 @@ IsObserved(t, a) == t.st = "running" /\ t.ctr = a.oc /\ t.ses = a.o
 CanClaim(t, a) == t.st = "ready" /\ t.ctr = a.oc /\ t.n = a.on /\ t.due <= a.at
 \* task.claim, task.takeOver: a new tenure.
 Taken(t, a) == [t EXCEPT !.st = "running", !.ses = a.s, !.ctr = @ + 1, !.att = @ + 1, !.seq = 0, !.n = a.n]
-\* task.complete, task.commit, task.discard, task.giveUp, task.bury, task.cancel, task.expire: an end.
+\* task.complete, task.commit, task.discard, task.giveUp, task.markDead, task.cancel, task.expire: an end.
 Finished(t, a, st) == [t EXCEPT !.st = st, !.n = a.n]
 \* task.retry keeps the attempt; task.release, task.snooze and task.wait give it back. None moves the counter.
 Freed(t, a, att) == [t EXCEPT !.st = "ready", !.ses = NoOne, !.att = att, !.n = a.n, !.due = a.due]

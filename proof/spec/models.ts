@@ -24,7 +24,7 @@ export interface Model {
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
   /**
-   * Actions that this model's constants leave out. A task is buried in the larger model `task-three`; a crash needs a
+   * Actions that this model's constants leave out. A task is marked dead in the larger model `task-three`; a crash needs a
    * second session of its worker, which no model here has: a worker that never works again does nothing, and that each may do.
    */
   readonly without: readonly string[];

@@ -50,7 +50,7 @@ const ROWS: readonly Row[] = [
   ['takeExpired', 'task-beat', 'a takeover from an expired session that was not ended first'],
   ['takeLive', 'task-work', 'a takeover from a live session'],
   ['takeLive', 'task-stale', 'the same, after a stale read'],
-  ['buriesEarly', 'task-work', 'a task is buried with attempts left'],
+  ['buriesEarly', 'task-work', 'a task is marked dead with attempts left'],
   ['noFence', 'task-work', 'a completion compares neither session nor counter', { MaxNet: '2', Faults: '0' }],
   ['noFence', 'task-handback', 'a retry or a release compares neither session nor counter'],
   [
@@ -170,7 +170,7 @@ const ROWS: readonly Row[] = [
   ['wakesAny', 'batch', 'the last child makes a task due that was cancelled'],
   ['endsUnwoken', 'batch', 'a batch ends without its waiter, which was retried and waits again'],
   ['waitsForEnded', 'batch', 'a task is retried to wait for a batch that has ended'],
-  ['buriesUncounted', 'batch', 'a child that is buried is not counted'],
+  ['buriesUncounted', 'batch', 'a child that is marked dead is not counted'],
   // Schedules.
   ['ticksTwice', 'schedule', 'a tick that is delivered twice is dispatched by both'],
   ['makesTwice advanceBlind', 'schedule', 'a slot becomes a task a second time'],

@@ -28,7 +28,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   'session.invalidate': ['CanInvalidate', 'Invalidated'],
   'session.renew': ['CanRenew', 'Renewed'],
   'task.bar': ['IsMyLater', 'Progressed'],
-  'task.bury': ['IsObserved', 'Finished'],
+  'task.markDead': ['IsObserved', 'Finished'],
   'task.cancel': ['IsUntouched', 'Finished', 'CanPass', 'LinePassed'],
   'task.claim': ['CanClaim', 'Taken', 'HasRoom', 'KeyEntered'],
   'task.commit': ['IsMyLater', 'Finished'],

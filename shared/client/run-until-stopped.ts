@@ -125,11 +125,11 @@ function sessionLog(log: TaskLog): SessionEvents {
 }
 
 function count(
-  { settled: { done, retried, dead, ...others }, buried }: WorkerReport,
+  { settled: { done, retried, dead, ...others }, markedDead }: WorkerReport,
   totals: { -readonly [Name in keyof WorkTotals]: number },
 ): void {
   totals.done += done;
   totals.retried += retried;
-  totals.dead += dead + buried;
+  totals.dead += dead + markedDead;
   totals.other += Object.values(others).reduce((sum, tasks) => sum + tasks, 0);
 }

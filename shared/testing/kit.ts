@@ -330,7 +330,7 @@ export class TestKit {
       assert(worker !== undefined, 'a kit has its own queue');
       const report = await worker.work(plan);
       reports.push(report);
-      quiet = report.claimed + report.expired + report.buried === 0 || all.length === 1 ? quiet + 1 : 1;
+      quiet = report.claimed + report.expired + report.markedDead === 0 || all.length === 1 ? quiet + 1 : 1;
       if (plan.attempts !== undefined && report.claimed > 0) break;
     }
     return reports.reduce(together);

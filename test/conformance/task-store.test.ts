@@ -157,12 +157,12 @@ describeOnEveryStore('the task store', (open) => {
       expect(await store.get(task)).toMatchObject({ state: 'ready', attempts: 0, progress: { page: 3 } });
     });
 
-    test('discard and bury end the task with its error', async () => {
+    test('discard and markDead end the task with its error', async () => {
       const one = await claimed(store);
       const other = await claimed(store);
 
       await store.discard(claimOf(one), ERROR, stamp());
-      await store.bury(other, ERROR, stamp());
+      await store.markDead(other, ERROR, stamp());
 
       expect(await store.get(one)).toMatchObject({ state: 'dead', lastError: ERROR });
       expect(await store.get(other)).toMatchObject({ state: 'dead', lastError: ERROR });

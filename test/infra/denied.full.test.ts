@@ -182,7 +182,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
     expect((await rowOf('published', 'media'))?.state).toBe('ready');
   });
 
-  test('to bury an abandoned child turns it away, and its neighbours go on', async () => {
+  test('to mark an abandoned child dead turns it away, and its neighbours continue', async () => {
     await openGate('worker');
     gate.denies = ({ action, leadingKeys }) =>
       action === 'dynamodb:UpdateItem' && leadingKeys?.[0] === 'batch#catalogue#b';

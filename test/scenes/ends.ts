@@ -82,9 +82,9 @@ export const CLAIMS: readonly Scene[] = [
     act: ({ here, mine }, task) => storeOf(here).takeOver(task, mine.id, stamped(here)),
     rivals: { 'another takes it over': takeOver, 'it has ended': end('complete') },
   }),
-  scene('task.bury', 'bury', {
+  scene('task.markDead', 'markDead', {
     before: abandoned(OF_KEY),
-    act: ({ here }, task) => storeOf(here).bury(task, ERROR, stamped(here)),
+    act: ({ here }, task) => storeOf(here).markDead(task, ERROR, stamped(here)),
     rivals: { 'another takes it over': takeOver },
   }),
 ];
@@ -138,13 +138,13 @@ export const ENDS: readonly Scene[] = [
   ending('task.retry', 'retry for a tenant', { tenant: 'acme' }),
   ending('task.complete', 'complete as the last of a line', IN_LINE),
   ending('task.complete', 'complete with a follower and a place of a key', OF_KEY, FOLLOWER),
-  scene('task.bury', 'bury with a follower', {
+  scene('task.markDead', 'markDead with a follower', {
     before: async (party) => {
       const task = await abandoned()(party);
       await FOLLOWER(party);
       return task;
     },
-    act: ({ here }, task) => storeOf(here).bury(task, ERROR, stamped(here)),
+    act: ({ here }, task) => storeOf(here).markDead(task, ERROR, stamped(here)),
   }),
   scene('failure.keep', 'keep a stack', {
     before: running(),

@@ -222,11 +222,11 @@ export const BY_READERS: readonly BlindBug[] = [
   },
   {
     id: 'N28',
-    what: 'The alarm for buried tasks may never ring.',
+    what: 'The alarm for tasks that are marked dead may never ring.',
     file: 'functions/worker-metrics.ts',
-    from: "'buried', 'failing'",
+    from: "'markedDead', 'failing'",
     to: "'failing'",
     test: 'test/functions/urgent-metrics.test.ts',
-    title: 'buried',
+    title: 'markedDead',
   },
 ];

@@ -19,7 +19,7 @@ const promoted = (seen: RunningTask, rows: Rows): Statement => {
 };
 
 export const FOLLOWER_CASES: Cases = {
-  ...ofEach([...ENDS_ATTEMPT.map((verb) => `task.${verb}`), 'task.bury', 'task.cancel'], (verb) => ({
+  ...ofEach([...ENDS_ATTEMPT.map((verb) => `task.${verb}`), 'task.markDead', 'task.cancel'], (verb) => ({
     [`${verb}: attribute_not_exists(#follower)`](rows) {
       const seen = rows.running(rows.session('s'));
       followed(rows, seen);

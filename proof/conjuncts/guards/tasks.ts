@@ -35,7 +35,7 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
 /** Statements of other processes about a running task: its session has expired, or its holder must be notified. */
 export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
   'task.takeOver': (seen, rows) => tasks.takeOverTask(TABLE, seen, 'other', rows.stamp()),
-  'task.bury': (seen, rows) => tasks.markDead(TABLE, seen, ERROR, rows.stamp()),
+  'task.markDead': (seen, rows) => tasks.markDead(TABLE, seen, ERROR, rows.stamp()),
   'task.cancel': (seen, rows) => operator.cancelAbandonedTask(TABLE, seen, CANCELLATION, rows.stamp()),
   'task.requestCancel': (seen, rows) => operator.requestCancel(TABLE, seen, CANCELLATION, rows.stamp()),
 };

@@ -145,7 +145,7 @@ export const tasks: Family = (assumptions, report) => {
   function onFollowed(event: Applied, before: DynamoItem, after: DynamoItem): void {
     const { row } = event;
     const verb = verbOf(event);
-    if (verb === 'task.bury' || verb === 'task.cancel') onTakenFrom(row, before, verb);
+    if (verb === 'task.markDead' || verb === 'task.cancel') onTakenFrom(row, before, verb);
     else mustBeHolder('I5', event, before);
     const isDone = verb === 'task.complete' || verb === 'task.commit';
     if (isDone && !ended.has(`${row} ${String(before.leaseCounter)}`))
@@ -163,7 +163,7 @@ export const tasks: Family = (assumptions, report) => {
       if (!isCalledOff) report('I16', row, `became ${String(after.state)} without having been claimed`);
       if (verb === 'task.expire' && Number(after.attempts) > 0 && before.expiresAt === undefined)
         report('I16', row, 'expired although it had been started');
-    } else if (verb === 'task.bury' || verb === 'task.cancel') onTakenFrom(row, before, verb);
+    } else if (verb === 'task.markDead' || verb === 'task.cancel') onTakenFrom(row, before, verb);
     else mustBeHolder('I16', event, before);
     if (after.state === 'done' && !ended.has(`${row} ${String(before.leaseCounter)}`))
       report('I16', row, `is done under counter ${String(before.leaseCounter)}, and its code did not end under that`);

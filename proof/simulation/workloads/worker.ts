@@ -127,6 +127,6 @@ function homeShardsOf({ profile, prng }: WorkerPlace): readonly number[] {
 function seeReport(report: WorkerReport, seen: (what: string) => void): void {
   for (const [settlement, count] of Object.entries(report.settled))
     for (let n = 0; n < count; n++) seen(`task ${settlement}`);
-  for (const what of ['takenOver', 'claimsRefused', 'buried', 'expired', 'unknown', 'damaged'] as const)
+  for (const what of ['takenOver', 'claimsRefused', 'markedDead', 'expired', 'unknown', 'damaged'] as const)
     for (let n = 0; n < report[what]; n++) seen(`worker ${what}`);
 }

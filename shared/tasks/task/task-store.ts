@@ -253,7 +253,7 @@ export interface TaskStore {
     limits?: WriteLimits,
   ): Promise<Outcome<RunningTask, TaskRecord>>;
   /** Marks a task dead if its attempts are used up and its holder's session has expired. Guarded like `takeOver`. */
-  bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
+  markDead(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** `complete` in one transaction with its effects; `canceled` if one of them was refused. */

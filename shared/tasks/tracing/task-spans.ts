@@ -105,7 +105,7 @@ export class TaskSpans {
   }
 
   /** Writes the span of the last attempt of a task that is dead because its worker crashed. */
-  buried(task: RunningTask, at: number): void {
+  markedDead(task: RunningTask, at: number): void {
     const { attempts, leaseCounter, session, claimedAt } = task;
     this.#writeDead(task, { leaseCounter, session, claimedAt, attempt: attempts, endedAt: at });
   }

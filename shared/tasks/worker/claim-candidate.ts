@@ -112,11 +112,11 @@ async function markDead(task: RunningTask, { tasks, runtime, log, spans, tally, 
     (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '') +
     '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
   const error = { name: WORKER_DIED, message, at: now };
-  const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
+  const outcome = await tasks.markDead(task, error, { now, nonce: runtime.ids.unique() });
   if (outcome.kind !== 'applied') return 'contended';
-  tally.count('buried');
+  tally.count('markedDead');
   tell((events) => events.onDied?.(task, error));
-  spans?.buried(task, now);
+  spans?.markedDead(task, now);
   log.error('task is dead', { task: task.id, name: task.name, error });
   return 'ended';
 }

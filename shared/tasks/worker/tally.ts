@@ -10,7 +10,7 @@ export interface WorkerCounts {
   /** Claims of tasks whose holders had expired; part of `claimed`. */
   readonly takenOver: number;
   readonly claimsRefused: number;
-  readonly buried: number;
+  readonly markedDead: number;
   /** Dropped because they were not started before they expired. */
   readonly expired: number;
   /** Failed attempts of tasks that had been failing for ten minutes. */
@@ -38,7 +38,7 @@ export class Tally {
     claimed: 0,
     takenOver: 0,
     claimsRefused: 0,
-    buried: 0,
+    markedDead: 0,
     expired: 0,
     failing: 0,
     stalled: 0,

@@ -76,7 +76,7 @@ describeOnOneStore('what follows a running task', (open) => {
     ['snoozed', (task: RunningTask) => q.tasks.waitForChildren(claimOf(task), 'doc/1', [], numbered(2))],
     ['cancelled', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'not wanted', stamp())],
     ['cancelled', (task: RunningTask) => q.tasks.cancel(task, { at: 1, reason: 'not wanted' }, stamp())],
-    ['died', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['died', (task: RunningTask) => q.tasks.markDead(task, ERROR, stamp())],
     ['done', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], numbered(2))],
   ] as const)('takes the task over by the very write with which its attempt ends: %s', async (how, end) => {
     await ask({ n: 1 }, { maxAttempts: 3, expires: '1h', key: 'k' });

@@ -130,7 +130,7 @@ describeOnOneStore('limits per key', (open) => {
     ['release', (task: RunningTask) => q.tasks.release(claimOf(task), stamp())],
     ['snooze', (task: RunningTask) => q.tasks.snooze(claimOf(task), 0, stamp())],
     ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
-    ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['markDead', (task: RunningTask) => q.tasks.markDead(task, ERROR, stamp())],
     ['cancel of an abandoned one', (task: RunningTask) => q.operator.cancel(task.id)],
   ])('%s gives the place back', async (_verb, end) => {
     await enqueue('a', { limit: 1 });

@@ -112,7 +112,7 @@ describeOnOneStore('tasks in strict order per key', (open) => {
     ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], numbered())],
     ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
     ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
-    ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['markDead', (task: RunningTask) => q.tasks.markDead(task, ERROR, stamp())],
     ['cancel of an abandoned one', (task: RunningTask) => q.operator.cancel(task.id)],
   ])('%s of the head passes the turn to the next', async (_verb, end) => {
     await enqueueEach('a', 'b', 'c');

@@ -170,7 +170,11 @@ describeOnOneStore('operating on tasks', (open) => {
 
     test.each([
       ['failed', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp()), 'Error: boom'],
-      ['died', (task: RunningTask) => q.tasks.bury(task, { ...ERROR, name: WORKER_DIED }, stamp()), 'WorkerDied: boom'],
+      [
+        'died',
+        (task: RunningTask) => q.tasks.markDead(task, { ...ERROR, name: WORKER_DIED }, stamp()),
+        'WorkerDied: boom',
+      ],
       ['cancelled', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'not wanted', stamp()), undefined],
     ] as const)('keeps the last attempt in the history: %s', async (how, end, error) => {
       const task = await abandoned();

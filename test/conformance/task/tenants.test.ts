@@ -103,7 +103,7 @@ describeOnOneStore('fairness between tenants', (open) => {
   test.each([
     ['complete', (task: RunningTask) => q.tasks.complete(claimOf(task), null, stamp())],
     ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
-    ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
+    ['markDead', (task: RunningTask) => q.tasks.markDead(task, ERROR, stamp())],
     ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
     ['cancel', (task: RunningTask) => q.operator.cancel(task.id)],
   ])('%s takes it out of the order', async (_verb, end) => {

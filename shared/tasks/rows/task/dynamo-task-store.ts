@@ -105,8 +105,8 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     return this.#endings.end('snooze', claim, own, stamp, { limits });
   };
 
-  readonly bury: TaskStore['bury'] = (observed, error, stamp) =>
-    this.#endings.end('bury', observed, statements.markDead(this.table, observed, error, stamp), stamp, { error });
+  readonly markDead: TaskStore['markDead'] = (observed, error, stamp) =>
+    this.#endings.end('markDead', observed, statements.markDead(this.table, observed, error, stamp), stamp, { error });
 
   readonly cancel: TaskStore['cancel'] = (...cancelling) => this.#endings.cancel(...cancelling);
 

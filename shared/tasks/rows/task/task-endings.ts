@@ -33,7 +33,7 @@ const ENDINGS = {
   retry: { to: 'ready', of: 'holder', how: 'failed' },
   release: { to: 'ready', of: 'holder', how: 'released' },
   snooze: { to: 'ready', of: 'holder', how: 'snoozed' },
-  bury: { to: 'dead', of: 'deadHolder', how: 'died' },
+  markDead: { to: 'dead', of: 'deadHolder', how: 'died' },
   abandon: { to: 'cancelled', of: 'deadHolder', how: 'cancelled' },
   cancel: { to: 'cancelled', of: 'nobody' },
   expire: { to: 'cancelled', of: 'nobody' },

@@ -12,7 +12,7 @@
  * | createdAt | N, epoch ms | | enqueue, renew, promote |
  * | createdBy | S | beginning of the nonce of the write that began its work; absent: its id was generated, see `../../task/created-by.ts` | enqueue, renew, promote |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
- * | deaths | N | attempts whose holders crashed; absent: none | take over, bury; removed by replace, revive, renew, promote |
+ * | deaths | N | attempts whose holders crashed; absent: none | take over, markDead; removed by replace, revive, renew, promote |
  * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew, promote |
  * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew, promote |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
@@ -21,8 +21,8 @@
  * | progress | S or B, JSON | left for the next attempt | progress |
  * | sequence | N | number of the claim's last saved progress, or of its last refused commit; 0 with each claim | claim, take over, progress, bar |
  * | result; spawned | S or B, JSON; M: count, first | what a commit spawned: the first ten, and how many | complete, commit; commit |
- * | lastError | M: name, message, at | | retry, discard, bury |
- * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
+ * | lastError | M: name, message, at | | retry, discard, markDead |
+ * | finishedAt | N, epoch ms | | complete, commit, discard, markDead, cancel |
  * | cancellation | M: at, reason | a request to end without a result, or such an end | see `operator-statements.ts` |
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
  * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue, replace, renew |
@@ -37,8 +37,8 @@
  * | nonce | S | of the last write | all, except requests to cancel a running task |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
  * | tenant | S | its tenant; the task is in the index of groups instead of the ready index, see `place.ts` | enqueue |
- * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, bury |
- * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, bury, cancel |
+ * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, markDead |
+ * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, markDead, cancel |
  *
  * Beside it: operator-, follower-, commit- and bar-statements; of durable tasks `journal-statements.ts`.
  */
@@ -185,7 +185,7 @@ export function takeOverTask(
  * Outcomes: as take over.
  */
 export function markDead(table: string, observed: RunningTask, error: TaskError, stamp: Stamp): Statement<'update'> {
-  return updateStatement('task.bury', {
+  return updateStatement('task.markDead', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: `${IS_OBSERVED} AND ${HAS_NO_FOLLOWER}`,

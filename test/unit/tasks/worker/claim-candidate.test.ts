@@ -34,11 +34,11 @@ async function claim(
   const task = { id: 't', name: 'work', session: 'gone', attempts: 1, deaths: 0, past: [], leaseCounter: 7, ...row };
   const candidate = { kind, task, expectsCapacity: true } as unknown as Candidate;
   const answer = () => vi.fn<(...sent: unknown[]) => Promise<object>>().mockResolvedValue(outcome);
-  const tasks = { claim: answer(), takeOver: answer(), expire: answer(), bury: answer() };
+  const tasks = { claim: answer(), takeOver: answer(), expire: answer(), markDead: answer() };
   const told = { onDied: vi.fn<() => void>(), onExpired: vi.fn<() => void>() };
-  const [spans, log] = [{ buried: vi.fn<() => void>() }, { error: vi.fn<() => void>() }];
+  const [spans, log] = [{ markedDead: vi.fn<() => void>() }, { error: vi.fn<() => void>() }];
   const tally = new Tally(undefined);
-  const session = { id: 's', signal: new AbortController().signal, ensureBelief: vi.fn<() => void>() };
+  const session = { id: 's', signal: new AbortController().signal, ensureTrusted: vi.fn<() => void>() };
   const ports = {
     tasks,
     session,
@@ -117,12 +117,12 @@ test.each<[string, Parameters<typeof claim>, Expected]>([
   [
     'a task with its last death is marked dead',
     ['abandoned', { deaths: 2 }, APPLIED, known],
-    { result: 'ended', sent: ['bury'], counts: ['buried'] },
+    { result: 'ended', sent: ['markDead'], counts: ['markedDead'] },
   ],
   [
     'a task without attempts left is marked dead',
     ['abandoned', { attempts: 5 }, APPLIED, known],
-    { result: 'ended', sent: ['bury'] },
+    { result: 'ended', sent: ['markDead'] },
   ],
   [
     'a task that another worker settled first is not',
@@ -151,8 +151,8 @@ test.each([
   const [, id, stamp, limits] = tasks[verb].mock.calls[0] ?? [];
   expect([id, stamp]).toMatchObject(['s', { now: NOW }]);
   expect(limits).toMatchObject({ signal: session.signal, ...(verb === 'claim' ? { expectsCapacity: true } : {}) });
-  (limits as { ensureBelief(): void }).ensureBelief();
-  expect(session.ensureBelief).toHaveBeenCalledOnce();
+  (limits as { ensureTrusted(): void }).ensureTrusted();
+  expect(session.ensureTrusted).toHaveBeenCalledOnce();
 });
 
 describe('what is told', () => {
@@ -169,9 +169,9 @@ describe('what is told', () => {
     const { task, tasks, told, spans, log } = await claim('abandoned', row, APPLIED, known);
 
     const error = { name: 'WorkerDied', message: expect.stringMatching(message) as string, at: NOW };
-    expect(tasks.bury.mock.calls).toMatchObject([[task, error, { now: NOW, nonce: expect.any(String) as string }]]);
+    expect(tasks.markDead.mock.calls).toMatchObject([[task, error, { now: NOW, nonce: expect.any(String) as string }]]);
     expect(told.onDied.mock.calls).toEqual([[task, error]]);
-    expect(spans.buried.mock.calls).toEqual([[task, NOW]]);
+    expect(spans.markedDead.mock.calls).toEqual([[task, NOW]]);
     expect(log.error.mock.calls).toEqual([['task is dead', { task: 't', name: 'work', error }]]);
   });
 
@@ -184,7 +184,7 @@ describe('what is told', () => {
       ['abandoned', { deaths: 2 }],
     ] as const) {
       const late = await claim(kind, row, REFUSED, known);
-      for (const hook of [late.told.onDied, late.told.onExpired, late.spans.buried, late.log.error])
+      for (const hook of [late.told.onDied, late.told.onExpired, late.spans.markedDead, late.log.error])
         expect(hook).not.toHaveBeenCalled();
     }
   });

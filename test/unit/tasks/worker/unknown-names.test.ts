@@ -23,7 +23,12 @@ test('are neither claimed nor marked dead, and run in a worker that knows them',
 
   const report = await q.work({ known });
 
-  expect(report).toMatchObject({ claimed: 1, buried: 0, settled: { done: 1, retried: 0, dead: 0 }, ended: 'drained' });
+  expect(report).toMatchObject({
+    claimed: 1,
+    markedDead: 0,
+    settled: { done: 1, retried: 0, dead: 0 },
+    ended: 'drained',
+  });
   expect(report?.unknown).toBeGreaterThanOrEqual(20);
   expect(await q.client.get('t0')).toMatchObject({ state: 'ready', attempts: 0, lastError: undefined });
   expect(await q.work({ other })).toMatchObject({ unknown: 0, settled: { done: 20 } });
@@ -35,10 +40,10 @@ test('are not taken over from a crashed worker', async () => {
   if (task?.state !== 'ready') throw new Error('it should wait');
   await q.tasks.claim(task, 'a session that is gone', stamp(q.runtime));
 
-  expect(await q.work({ known })).toMatchObject({ claimed: 0, buried: 0 });
+  expect(await q.work({ known })).toMatchObject({ claimed: 0, markedDead: 0 });
   expect(await q.client.get('t')).toMatchObject({ state: 'running', attempts: 1 });
 
-  expect(await q.work({ other })).toMatchObject({ buried: 1 });
+  expect(await q.work({ other })).toMatchObject({ markedDead: 1 });
 });
 
 test('are reported once per name, with the names that the worker knows', async () => {
