@@ -67,7 +67,7 @@ export class SessionHolder implements AsyncDisposable {
   readonly #unanswered = new Set<string>();
   readonly #revocationListeners = new Map<string, () => void>();
   /** The latest revocations, kept after they leave the row because one may arrive before its listener. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #undecidedWrites: UndecidedWrites;
   readonly #eventLoopLag: EventLoopLag;
   #sequence = 0;
@@ -173,7 +173,7 @@ export class SessionHolder implements AsyncDisposable {
   onRevoked(revocation: string, listener: () => void): () => void {
     this.#revocationListeners.set(revocation, listener);
     // A heartbeat may report the revocation before the response to the revoked write arrives.
-    if (this.#told.has(revocation))
+    if (this.#reported.has(revocation))
       queueMicrotask(() => {
         this.#revocationListeners.get(revocation)?.();
       });
@@ -236,15 +236,15 @@ export class SessionHolder implements AsyncDisposable {
   /** The only place that changes the record: the next renewal removes exactly the revocations reported here. */
   #learnFrom(current: LiveSession): void {
     this.#record = current;
-    for (const revocation of current.revoked) this.#tellRevoked(revocation);
+    for (const revocation of current.revoked) this.#reportRevocation(revocation);
   }
 
-  #tellRevoked(revocation: string): void {
+  #reportRevocation(revocation: string): void {
     this.#revocationListeners.get(revocation)?.();
-    this.#told.add(revocation);
-    for (const oldest of this.#told) {
-      if (this.#told.size <= MAX_PENDING_REVOCATIONS) break;
-      this.#told.delete(oldest);
+    this.#reported.add(revocation);
+    for (const oldest of this.#reported) {
+      if (this.#reported.size <= MAX_PENDING_REVOCATIONS) break;
+      this.#reported.delete(oldest);
     }
   }
 
@@ -290,7 +290,7 @@ export class SessionHolder implements AsyncDisposable {
           id: this.id,
           ttlMs,
           lastNonce: this.#record.nonce,
-          told: this.#record.revoked.length,
+          knownRevocations: this.#record.revoked.length,
           now: opened.wallMs,
           nonce,
         },

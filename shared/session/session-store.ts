@@ -18,7 +18,7 @@ export interface SessionRenewal extends Stamp {
   /** Nonce of the renewal, or the creation, that this one follows. */
   readonly lastNonce: string;
   /** Number of revocations in the row after the previous renewal. Its holder knows these, so this renewal removes them. */
-  readonly told: number;
+  readonly knownRevocations: number;
 }
 
 export interface RemoteRenewal extends Stamp {

@@ -159,7 +159,7 @@ function nonceOf(rows: Rows, id: string): string {
 }
 
 function renewed(rows: Rows, lastNonce: string, now: number): Statement<'update'> {
-  return sessions.renewSession(TABLE, { id: 's', lastNonce, ttlMs: 9_000, told: 0, ...rows.stamp(now) });
+  return sessions.renewSession(TABLE, { id: 's', lastNonce, ttlMs: 9_000, knownRevocations: 0, ...rows.stamp(now) });
 }
 
 function renewedRemotely(rows: Rows, at: { readonly now: number; readonly expiredBefore: number }) {

@@ -85,7 +85,7 @@ const FORGET_LIMIT = 100;
 
 /**
  * Guard: live, nonce of the previous renewal, and, with a TTL, unexpired by the holder's clock.
- * Effect: renewals + 1; with a TTL, expires at `now` + ttlMs; the first `told` revocations are removed.
+ * Effect: renewals + 1; with a TTL, expires at `now` + ttlMs; the first `knownRevocations` are removed.
  *   The holder knows these from the response to the previous renewal. Revocations are only appended, and only renewals
  *   remove them, so newer ones follow in the list.
  *   Without a TTL there is nothing to extend, so this is sent only after a revocation.
@@ -221,9 +221,9 @@ export const readSession = (table: string, id: string): Statement<'get'> =>
 export const readSessions = (table: string, ids: readonly string[]): Statement<'batchGet'> =>
   batchGetStatement('session.getMany', table, ids.map(sessionKey), { consistent: true });
 
-function forget({ told }: Pick<SessionRenewal, 'told'>): string {
-  if (told === 0) return '';
-  const places = Array.from({ length: Math.min(told, FORGET_LIMIT) }, (_, place) => `#revoked[${place}]`);
+function forget({ knownRevocations }: Pick<SessionRenewal, 'knownRevocations'>): string {
+  if (knownRevocations === 0) return '';
+  const places = Array.from({ length: Math.min(knownRevocations, FORGET_LIMIT) }, (_, place) => `#revoked[${place}]`);
   return ` REMOVE ${places.join(', ')}`;
 }
 
