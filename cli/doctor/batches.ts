@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { NEVER, describeMiscount, isMiscounted, waitsFor } from '../../shared/tasks/task/batch.ts';
+import { FIRST_PLACE } from '../../shared/tasks/task/group-walk.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES, describeTask } from '../../shared/tasks/task/task.ts';
@@ -18,6 +19,8 @@ const QUIET_MS = 3_600_000;
 /** Waiting tasks of one shard that are read, and callbacks that are named. */
 const PAGE_LIMIT = 100;
 const NAMED = 5;
+/** Pages of tenants' entries in all, of two read units each. */
+const GROUP_PAGES = 200;
 
 export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'now'>): Promise<Finding> {
   const { queue, store } = there;
@@ -56,15 +59,28 @@ export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'n
   );
 }
 
-/** One query a shard. Tasks of tenants are in another index, and are not checked. */
+/**
+ * One query a shard. The entries of tenants stand by tenant, and only then by time: all are read, up to a limit, but only the rows of those
+ * that wait.
+ */
 async function* waitingForChildren(there: QueueConnection): AsyncGenerator<readonly ReadyEntry[]> {
   const { queue, store } = there;
   const shards = await shardsInUse(there);
+  let pages = 0;
   for (const priority of PRIORITIES)
     for (let shard = 0; shard < shards; shard++) {
       const query = { from: NEVER, now: NEVER, limit: PAGE_LIMIT };
       const { hints } = await store.page({ queue, priority, shard }, query);
       if (hints.length > 0) yield hints;
+      for (let after: string | undefined = FIRST_PLACE; after !== undefined && pages < GROUP_PAGES; pages++) {
+        const { entries, next }: Awaited<ReturnType<typeof store.pageOfGroups>> = await store.pageOfGroups(
+          { queue, priority, shard },
+          { after, limit: PAGE_LIMIT },
+        );
+        const waiting = entries.flatMap(({ hint }) => (hint.readyAt === NEVER ? [hint] : []));
+        if (waiting.length > 0) yield waiting;
+        after = next;
+      }
     }
 }
 

@@ -18,14 +18,17 @@ async function endOf({ there }: Story, id: string): Promise<void> {
   await tasks.complete(claimOf(running), null, stampOf(there.runtime));
 }
 
-test('names a callback whose batch has counted no end for an hour', async () => {
+test.each([
+  ['a callback', {}],
+  ["a tenant's callback, behind pages of the tenant's other tasks,", { tenant: 'acme' }],
+])('names %s whose batch has counted no end for an hour', async (_, options) => {
   const story = new Story();
   const { here, there, world } = story;
   const { tasks: store, queues } = there.ports;
   const judge = () =>
     judgeBatches({ queue: 'default', shards: 8, store, queues } as unknown as QueueConnection, world.clock);
   const children = [1, 2].map((n) => spawn('work', n, { id: `b/${n}` }));
-  const batch = { id: 'b', then: spawn('after', null) };
+  const batch = { id: 'b', then: spawn('after', null, options) };
   // The producer is killed after the batch, its callback and one child.
   const attempt = here.driver.attempt.bind(here.driver);
   let writes = 0;
@@ -34,7 +37,9 @@ test('names a callback whose batch has counted no end for an hour', async () => 
   void here.leasehold.tasks.enqueueBatch(children, batch).catch(() => undefined);
   await world.clock.advance(1);
   // Delayed tasks stand before it in the index.
-  await there.leasehold.tasks.enqueue('work', 3, { id: 'later', delay: '1d' });
+  await there.leasehold.tasks.enqueue('work', 3, { id: 'later', delay: '1d', ...options });
+  const others = 'tenant' in options ? 1_000 : 0;
+  for (let n = 0; n < others; n++) await there.leasehold.tasks.enqueue('work', n, { id: `other-${n}`, ...options });
 
   expect(await judge()).toMatchObject({ check: 'batches in default', health: 'ok' });
   await world.clock.advance(0.9 * HOUR_MS);
