@@ -21,6 +21,7 @@ import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../shared/tasks/queue/task-operator.ts';
 import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
 import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
+import type { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
 import type { ScheduleStore } from '../shared/tasks/schedule/schedule-store.ts';
 import type { TaskStore } from '../shared/tasks/task/task-store.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
@@ -37,6 +38,7 @@ export interface CliConnection extends Disposable {
   /** For a satellite's own rows. */
   readonly sender: Sender;
   readonly semaphores: SemaphoreClient;
+  readonly schedules: ScheduleClient;
   readonly sessions: SessionStore;
   /** Read units of this connection so far. */
   readonly readUnits: () => number;
@@ -101,6 +103,7 @@ export async function connect(
     leasehold,
     audit,
     semaphores,
+    schedules: operated.schedules,
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
     readUnits: () => meter.read().readUnits,

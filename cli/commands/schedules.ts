@@ -1,6 +1,5 @@
 /** `leasehold schedules`: manages recurring tasks. */
 import { Command, Option } from 'commander';
-import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import type { ScheduleOptions } from '../../shared/tasks/schedule/declaration.ts';
 import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
 import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
@@ -126,7 +125,7 @@ async function listSchedules({ output, connect, runtime }: Context, options: Opt
   using connection = await connect();
   const now = runtime.clock.now();
   await list(
-    schedulesOf(connection.leasehold).list({ queue: options.queue }),
+    connection.schedules.list({ queue: options.queue }),
     options,
     {
       schedule: (row: ScheduleRecord) => shortened(row.name, 40),
@@ -203,7 +202,7 @@ async function showNext(
   schedule: string,
 ): Promise<void> {
   using connection = await context.connect();
-  const schedules = schedulesOf(connection.leasehold);
+  const { schedules } = connection;
   const record = await schedules.get(schedule, { queue });
   if (record === undefined) throw missing(schedule, queue);
   const slots = schedules.next(record, limit);

@@ -70,6 +70,7 @@ const connection = (argv: readonly string[], report: unknown, asked: string[]) =
   };
   return connectionOf({
     leasehold: leaseholdOf(report),
+    schedules: leaseholdOf(report).schedules,
     operations,
     audit: {
       list: () => each((report ?? []) as readonly object[]),
