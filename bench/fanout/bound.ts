@@ -4,6 +4,9 @@
  * Delays: all permitted slots, first come first served, warm for the whole of a busy time, which begins with the median
  * latencies of stream, invocation and cold start. Bill: the work divided by the slots of a worker, plus one start per busy
  * time. No rule can reach both at once.
+ *
+ * Least bill: what a fleet is billed that has at each moment the workers that the running tasks fill, and no more. The bill's bound
+ * shares a worker among tasks that do not run at the same time, so tasks that come one by one are never billed as little.
  */
 import { LATENCIES } from '../latencies.ts';
 import { CONCURRENCY } from '../woken-fleet.ts';
@@ -26,11 +29,21 @@ interface BoundSettings {
 
 const START_MS = LATENCIES.invokeMs.p50 + 6 * LATENCIES.dynamoMs;
 
-export function boundOf(
-  work: readonly Work[],
-  { slots, from, tickMs }: BoundSettings,
-): { readonly delays: readonly number[]; readonly billedMs: number } {
+interface Bound {
+  readonly delays: readonly number[];
+  readonly billedMs: number;
+  readonly leastBilledMs: number;
+}
+
+/** One more task runs, or one less. */
+interface Change {
+  readonly at: number;
+  readonly by: 1 | -1;
+}
+
+export function boundOf(work: readonly Work[], { slots, from, tickMs }: BoundSettings): Bound {
   const delays: number[] = [];
+  const changes: Change[] = [];
   let billedMs = 0;
   let busyUntil = -Infinity;
   let isCold = true;
@@ -49,6 +62,7 @@ export function boundOf(
     busyUntil = Math.max(busyUntil, ends);
     if (at >= from) {
       delays.push(begins - at);
+      changes.push({ at: begins, by: 1 }, { at: ends, by: -1 });
       billedMs += ms / CONCURRENCY;
     }
     return ends;
@@ -57,7 +71,17 @@ export function boundOf(
     const ends = serve(one);
     for (const ms of one.then ?? []) serve({ at: ends - 1, ms });
   }
-  return { delays, billedMs };
+  return { delays, billedMs, leastBilledMs: leastBilledMs(changes) };
+}
+
+function leastBilledMs(changes: readonly Change[]): number {
+  let [billedMs, running, before] = [0, 0, 0];
+  for (const { at, by } of changes.toSorted((one, other) => one.at - other.at)) {
+    billedMs += Math.ceil(running / CONCURRENCY) * (at - before);
+    running += by;
+    before = at;
+  }
+  return billedMs;
 }
 
 /** Returns the index of the first moment that is not before `moment`; `moments` ascend. */

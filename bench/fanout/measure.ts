@@ -22,6 +22,7 @@ export interface Measured {
   readonly boundLastS: number;
   readonly boundP99S: number;
   readonly boundBilledS: number;
+  readonly leastBilledS: number;
   readonly starts: number;
   /** Workers that claimed nothing. */
   readonly inVain: number;
@@ -122,6 +123,7 @@ class Run {
       boundLastS: percentile(bound.delays, 1) / 1_000,
       boundP99S: percentile(bound.delays, 0.99) / 1_000,
       boundBilledS: bound.billedMs / 1_000,
+      leastBilledS: bound.leastBilledMs / 1_000,
       starts: after.starts - before.starts,
       inVain: after.inVain - before.inVain,
       again: this.#attempts - this.#ended,

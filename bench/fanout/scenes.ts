@@ -20,7 +20,10 @@ interface WantedFigures {
   readonly plusS?: number;
   readonly p99S?: number;
   readonly billedS?: number;
+  readonly p99OfBound?: number;
   readonly billedOfBound?: number;
+  /** Of the least that any fleet is billed for this work: see `bound.ts`. */
+  readonly billedOfLeast?: number;
   readonly starts?: number;
 }
 
@@ -53,13 +56,13 @@ function each(everyMs: number, untilMs: number, make: (at: number) => readonly A
 function trickle(
   perSecond: (at: number) => number,
   untilMs: number,
-  ms: () => number,
+  ms: (at: number) => number,
   random: () => number,
 ): readonly Arrival[] {
   const found: Arrival[] = [];
   for (let at = 0; at < untilMs;) {
     at += (-Math.log(1 - random()) * SECOND) / perSecond(at);
-    found.push({ at, ms: ms() });
+    found.push({ at, ms: ms(at) });
   }
   return found;
 }
@@ -149,7 +152,34 @@ export const SCENES: readonly Scene[] = [
     isHeldElsewhere: true,
     wanted: { starts: 0 },
   },
+  {
+    name: 'one a second, from 50 ms to 60 s within 20 minutes',
+    arrivals: (random) =>
+      trickle(
+        () => 1,
+        20 * MINUTE,
+        (at) => Math.round(50 * 1_200 ** (at / (20 * MINUTE))),
+        random,
+      ),
+    wanted: { starts: 80, billedOfLeast: 1.45 },
+  },
+  {
+    name: '100 × 300 ms a minute beside 200 × 3 min an hour',
+    arrivals: () => [
+      ...each(MINUTE, 20 * MINUTE, (at) => burst(100, 300, at + 20 * SECOND)),
+      ...burst(200, 3 * MINUTE, 5 * MINUTE + 30 * SECOND),
+    ],
+    wanted: { p99OfBound: 1.1 },
+  },
   // Without targets: the cost of the rule in a scene where it cannot help.
+  {
+    name: '2,000 × 10 ms, one in 100 takes 10 min, the second time',
+    from: 15 * MINUTE,
+    arrivals: () =>
+      [5 * SECOND, 15 * MINUTE + 5 * SECOND].flatMap((at) =>
+        Array.from({ length: 2_000 }, (_, nth) => ({ at, ms: nth % 100 === 50 ? 10 * MINUTE : 10 })),
+      ),
+  },
   {
     name: 'trickle 4 a second × 2 s',
     arrivals: (random) =>
