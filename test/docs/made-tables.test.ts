@@ -148,7 +148,7 @@ const MADE: Readonly<Record<string, () => string>> = {
         ],
         [
           'a wake, at most four a second',
-          `${wake} read unit while workers are live. If it starts one, and every five seconds, also the reads of a tick, and a write unit for each poll in the two seconds after a start`,
+          `${wake} read unit while workers are live, and every five seconds also the reads of a tick. If it starts one, 3 and a write unit, and for more tasks than one worker runs at once the reads of a tick; and a write unit for each poll in the two seconds after a start`,
         ],
         [
           'a worker that starts',

@@ -43,7 +43,8 @@ const [LANES, SHARDS_BEYOND] = [6, 2];
 /** Read units of a tick without the backlog: the queue's row, recurring tasks. */
 const READ_UNITS_PER_TICK = 1.5;
 /**
- * A wake reads the permits. One that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
+ * A wake reads the permits. One that starts a worker also reads an inserted row, the queue's row and the permits again; and the backlog, if
+ * there are more tasks than one worker runs at once.
  * One that finds several tasks reads the rows of up to 25.
  */
 const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5, sampled: 0.5 };
@@ -78,14 +79,16 @@ export const ONCE_A_TABLE = ['alarms of the waker, once a table', 'dashboard, on
 
 /** Assumes `wakeOnEnqueue`, which is on by default. */
 export function standingCostOf(workload: Workload, verbs: VerbTable, days: WorkerDays): Standing {
-  const { tasksPerDay, tickSeconds, shards, heartbeatSeconds, memoryMb, lingerSeconds } = workload;
+  const { tasksPerDay, tickSeconds, shards, concurrency, heartbeatSeconds, memoryMb, lingerSeconds } = workload;
   const perBacklog = readUnitsOfBacklog(shards);
   const ticks = SECONDS_PER_MONTH / tickSeconds;
   const starts = days.startsPerDay * DAYS_PER_MONTH;
   const seldom = 1 - Math.exp(-tasksPerDay / SECONDS_PER_DAY / WAKES_PER_SECOND);
   const wakes = WAKES_PER_SECOND * seldom * SECONDS_PER_MONTH;
   const starting = Math.min(wakes, starts);
-  const sampled = Math.min(SAMPLED, Math.max(0, tasksPerDay / Math.max(1, days.startsPerDay) - 1));
+  const tasksPerStart = tasksPerDay / Math.max(1, days.startsPerDay);
+  const sampled = Math.min(SAMPLED, Math.max(0, tasksPerStart - 1));
+  const ofBacklog = tasksPerStart > concurrency ? perBacklog : 0;
   const perStart = [verbs.createSession, verbs.acquirePermit, verbs.releasePermit, verbs.endSession];
   const lingering = starts * lingerSeconds;
   const alive = days.workerSecondsPerDay * DAYS_PER_MONTH + lingering;
@@ -106,7 +109,9 @@ export function standingCostOf(workload: Workload, verbs: VerbTable, days: Worke
       gbSeconds: gb(ticks * SECONDS.perTick),
     }),
     wakes: month({
-      readUnits: wakes * glance + starting * (perBacklog + start + sampled * perSample),
+      // The note of its start.
+      writeUnits: starting,
+      readUnits: wakes * glance + starting * (ofBacklog + start + sampled * perSample),
       invocations: wakes,
       gbSeconds: gb((wakes - starting) * SECONDS.perWake.glance + starting * SECONDS.perWake.start),
     }),

@@ -7,7 +7,7 @@
  *   1. one consistent read of the workers' permits. It stops here if all permits are taken, or if the running workers suffice
  *     for the backlog that it read within the last seconds;
  *   2. without running workers, the inserted rows: delayed tasks start no worker;
- *   3. the backlog, like a tick.
+ *   3. the backlog, like a tick; but not for a few tasks without running workers, which one worker serves that sees what else is due.
  * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
  * A waker remembers its last actions, so that wakes in close succession do not start a worker each.
@@ -28,6 +28,7 @@ import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, WorkerStarter } from './dispatcher.ts';
 import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
+import { laneName } from '../task/lane.ts';
 import { PendingStarts } from './pending-starts.ts';
 import { homesOf, slicesOf, wantedWorkers } from './plan.ts';
 import type { Planned } from './planning.ts';
@@ -113,7 +114,9 @@ export class Waker {
 
     const record = await queues?.get(queue);
     if (record?.isPaused === true) return noStart('paused');
-    const look = await this.#look(record, now);
+    const isFirst = live.length + ownStarting === 0;
+    const look =
+      (isFirst ? this.#fewTasks(ids, rows ?? [], record, now) : undefined) ?? (await this.#look(record, now));
     const { shards, backlog, shown } = look;
     const decided = await this.#decide({ look, rows: rows ?? [], record, permits, live });
     const { planned, missing, reason: enough } = decided;
@@ -127,9 +130,11 @@ export class Waker {
     const homes = homesOf(backlog, missing, shards);
     const slices = slicesOf(homes);
     const events = homes.map((homeShards, nth) => {
-      const where = startOf(queue, homeShards, slices[nth]);
       const tasks = named.slice(nth * concurrency, (nth + 1) * concurrency);
-      return tasks.length > 0 ? { ...where, tasks } : where;
+      return {
+        ...startOf(queue, homeShards, slices[nth]),
+        ...(tasks.length > 0 ? { tasks } : {}),
+      };
     });
     return { ...(await startWorkers(events, workers)), planned };
   }
@@ -147,6 +152,32 @@ export class Waker {
       shown,
       hints: [...seen, ...unseen.map(({ id }) => ({ queue, id, readyAt: now }))],
       demand: { ...demand, due: demand.due + unseen.length },
+    };
+  }
+
+  /**
+   * Counts the recent inserts alone if one worker can serve them. Most starts are for a lone task, and a read of the backlog costs more than
+   * the task. Only a read of the backlog shows a lane that the queue's row does not name.
+   */
+  #fewTasks(
+    ids: readonly string[],
+    rows: readonly TaskRecord[],
+    record: QueueRecord | undefined,
+    now: number,
+  ): BacklogReading | undefined {
+    const { queue, concurrency, shards } = this.#settings;
+    const recent = new Set([...ids, ...this.#heard.flatMap(({ id, at }) => (now - at < INDEX_LAG_MS ? [id] : []))]);
+    const areLanesKnown = rows.every((row) => {
+      const isOfGroups = row.state === 'ready' && row.isInGroup;
+      return record?.lanes?.has(laneName({ priority: row.priority, isOfGroups })) === true;
+    });
+    if (rows.length === 0 || recent.size > concurrency || !areLanesKnown) return undefined;
+    return {
+      shards: Math.max(shards, record?.shards ?? 0),
+      backlog: [],
+      shown: new Set(),
+      hints: [...recent].map((id) => ({ queue, id, readyAt: now })),
+      demand: { due: recent.size, late: 0, tookMs: record?.tookMs },
     };
   }
 

@@ -15,6 +15,25 @@ describe('a wake of a queue', () => {
     expect(q.started.map(({ queue }) => queue)).toEqual([QUEUE, QUEUE]);
   });
 
+  test('starts a worker for a few tasks without a read of the backlog, if the row names their lane', async () => {
+    const q = openWakerQueue();
+    await q.hasRow();
+    const [first = ''] = await q.enqueue(1);
+    const costOfWake = (ids: readonly string[]) =>
+      q.costOf(async () => {
+        expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
+      });
+    const before = await costOfWake([first]);
+    await q.runToEnd(first);
+    await q.clock.advance(60_000);
+
+    const after = await costOfWake(await q.enqueue(3));
+
+    expect(before.reads).toBeGreaterThan(10);
+    // The permits, three rows and the queue's row; then the permits again.
+    expect(after.reads).toBeLessThanOrEqual(1 + 3 * 0.5 + 0.5 + 0.5);
+  });
+
   test('starts no worker for delayed tasks, and reads only their rows', async () => {
     const q = openWakerQueue();
     const ids = await q.enqueue(4, 60_000);
