@@ -263,7 +263,7 @@ export class WokenFleet {
   }
 
   /** One invocation of `functions/work.ts`, without Lambda around it. */
-  async work({ homeShards, slice, tasks: named }: WorkEvent): Promise<void> {
+  async work({ homeShards, slice, tasks: named, stays }: WorkEvent): Promise<void> {
     const { maxWorkers, registry, workerLifeMs } = this.#settings;
     const { runtime, stores } = this.place(`worker-${++this.#made}`);
     const timing = sessionTiming({ lockDelayMs: 0, maxClockSkewMs: MAX_CLOCK_SKEW_MS });
@@ -291,6 +291,7 @@ export class WokenFleet {
           homeShards,
           slice,
           named,
+          stays,
           concurrency: CONCURRENCY,
           pollMs: 1_000,
           graceMs: 1_000,

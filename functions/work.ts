@@ -163,6 +163,7 @@ export function createWorkHandler(
           pollMs: POLL_MS,
           hasDispatcher: true,
           lingerMs: env.lingerMs,
+          stays: event.stays === true,
           startWithinMs: env.startWithinMs,
           graceMs: env.deadlineMarginMs * GRACE_SHARE,
           deadlineMonotonicMs: monotonicMs,

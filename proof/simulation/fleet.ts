@@ -22,6 +22,8 @@ export interface Invocation {
   readonly slice?: Slice | undefined;
   /** Tasks to begin with. */
   readonly tasks?: readonly string[];
+  /** Whether it stays a little for the next task. */
+  readonly stays?: boolean;
 }
 
 interface Environment {

@@ -20,6 +20,7 @@ const WORKER = {
   pollMs: ['stays'],
   idlePollMs: ['idlePollMs'],
   lingerMs: ['lingerMs'],
+  stays: ['fansOut'],
   hasDispatcher: ['stays'],
   graceMs: ['invocationMs'],
   deadlineMonotonicMs: ['invocationMs'],

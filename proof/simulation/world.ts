@@ -395,8 +395,8 @@ class World {
   /** Runs one waker after the other, each receiving the inserts in its shard of the stream. */
   #startWaker(shard: number): void {
     const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker(shard)));
-    const startWorker = ({ homeShards, slice, tasks = [] }: WorkEvent): void =>
-      this.#fleet.invoke({ homeShards, slice, tasks });
+    const startWorker = ({ homeShards, slice, tasks = [], stays = false }: WorkEvent): void =>
+      this.#fleet.invoke({ homeShards, slice, tasks, stays });
     this.#streams[shard] = readStream(this.#placeOf(process), this.#fanOut, startWorker);
   }
 

@@ -54,7 +54,12 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/dispatch/pending-starts.ts': { HEARD_KEPT: FEW(10), IDS_NOTED: FEW(2) },
   'shared/tasks/dispatch/planning.ts': { SAMPLED: FEW(25) },
   'shared/tasks/dispatch/recur.ts': { SCHEDULES_IN_FLIGHT: FEW(64) },
-  'shared/tasks/dispatch/wake.ts': { ROWS_AT_A_TIME: FEW(25), NOTE_ATTEMPTS: FEW(5), MAX_ANNOUNCED_IDS: FEW(10_000) },
+  'shared/tasks/dispatch/wake.ts': {
+    ROWS_AT_A_TIME: FEW(25),
+    NOTE_ATTEMPTS: FEW(5),
+    MAX_ANNOUNCED_IDS: FEW(10_000),
+    COMES_AGAIN_MS: [100, 10_000],
+  },
   'shared/tasks/picker/tuning.ts': {
     PAGE_ENTRIES: [2, 50],
     FRESH_MS: [1, 400],
@@ -104,7 +109,12 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/worker/queue-state.ts': { FRESH_MS: [50, 5_000] },
   'shared/tasks/worker/solo-gate.ts': { FIRST_WAIT_MS: [50, 2_000], BETWEEN_WAITS: FEW(4) },
   'shared/tasks/worker/unknown-names.ts': { NAMES_SAID: FEW(20) },
-  'shared/tasks/worker/run-worker.ts': { STALLED_HAND_BACKS: FEW(2), CLOSED_MS: [50, 1_000] },
+  'shared/tasks/worker/run-worker.ts': {
+    STALLED_HAND_BACKS: FEW(2),
+    CLOSED_MS: [50, 1_000],
+    STAY_MS: [50, 2_200],
+    STAYING_POLL_MS: SOONER,
+  },
 };
 
 interface Fixed {

@@ -51,6 +51,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       pollMs: 1_250,
       ...(profile.idlePollMs > 0 ? { idlePollMs: profile.idlePollMs } : {}),
       lingerMs: profile.lingerMs,
+      stays: event.stays,
       graceMs,
       deadlineMonotonicMs,
       named: event.tasks,

@@ -41,6 +41,8 @@ export interface WorkEvent {
   readonly generation?: number;
   /** Ids of tasks to try first. They were just inserted, and the index may not show them yet. */
   readonly tasks?: readonly string[];
+  /** The last worker came and went a moment ago: this one stays a little for the next task. */
+  readonly stays?: boolean;
 }
 
 /** Returns the name of a queue's semaphore: every deployed worker holds one of its permits. */

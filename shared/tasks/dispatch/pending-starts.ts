@@ -42,6 +42,13 @@ export class PendingStarts {
     return now < untilMs && untilMs <= now + 2 * SHOWS_AT_LAST_MS;
   }
 
+  /** Whether the last start was within this time. */
+  wereWithin(ms: number, now: number): boolean {
+    const { untilMs, waitMs } = this.#note;
+    const at = untilMs - waitMs;
+    return now - ms < at && at <= now + SHOWS_AT_LAST_MS;
+  }
+
   /** Returns the tasks that wakers, including this one, have noted since then. */
   heardSince(since: number): readonly Heard[] {
     return this.#note.heard.filter(({ at }) => since < at);

@@ -14,6 +14,9 @@
  * Each shard of the stream has its own waker. Before a waker starts workers, it replaces the note in the queue's row by its own,
  * on condition that the note is the one it read. If another waker was faster, it counts that waker's starts first.
  * Safety does not depend on these notes: without them, more workers start.
+ *
+ * Where short tasks come one by one, a worker would start and leave for each. So a lone worker that follows another one, by the time of the
+ * last start in the note, is told to stay a little.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -76,6 +79,8 @@ export const INDEX_LAG_MS = 1_000;
 const NOTE_ATTEMPTS = 5;
 /** How long inserted ids are remembered. A task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
+/** A worker that comes this soon after one that has left already stays a little. */
+const COMES_AGAIN_MS = 10_000;
 /** Maximum number of recently inserted tasks to remember. */
 const MAX_ANNOUNCED_IDS = 10_000;
 
@@ -119,7 +124,7 @@ export class Waker {
       (isFirst ? this.#fewTasks(ids, rows ?? [], record, now) : undefined) ?? (await this.#look(record, now));
     const { shards, backlog, shown } = look;
     const decided = await this.#decide({ look, rows: rows ?? [], record, permits, live });
-    const { planned, missing, reason: enough } = decided;
+    const { planned, missing, stays, reason: enough } = decided;
     this.#looked = decided.demand;
     this.#lookedAt = now;
     this.#inserted = 0;
@@ -134,6 +139,7 @@ export class Waker {
       return {
         ...startOf(queue, homeShards, slices[nth]),
         ...(tasks.length > 0 ? { tasks } : {}),
+        ...(stays ? { stays } : {}),
       };
     });
     return { ...(await startWorkers(events, workers)), planned };
@@ -210,7 +216,8 @@ export class Waker {
       const hints = [...look.hints, ...others.ids.map((id) => ({ queue, id, readyAt: now }))];
       const found = await plan({ demand, hints, rows, record, holders, starting }, this.#ports, settings);
       const missing = Math.max(0, found.planned.wanted - live.length - starting);
-      const decision = { ...found, missing, reason: reasonOf(live.length, starting) };
+      const stays = missing === 1 && live.length + starting === 0 && this.#starts.wereWithin(COMES_AGAIN_MS, now);
+      const decision = { ...found, missing, stays, reason: reasonOf(live.length, starting) };
       const unnoted = this.#unnoted(now);
       if (missing === 0 && (!this.#starts.areRecent(now) || unnoted.length === 0)) return decision;
       const token = missing === 0 ? (permits?.leaseCounter ?? 0) : await this.#tokenBeforeStart(permits);
@@ -332,6 +339,8 @@ interface Decision {
   readonly demand: Demand;
   /** Workers to start. */
   readonly missing: number;
+  /** Whether the worker to start stays a little, because tasks come one by one. */
+  readonly stays: boolean;
   /** Why no worker is started, if enough are live. */
   readonly reason: NoStart;
 }

@@ -60,6 +60,8 @@ export interface WorkerSettings {
   readonly idlePollMs?: number | undefined;
   /** Idle time before exit. `Infinity`: stays until stopped, even while its queue is paused. Default: 0. */
   readonly lingerMs?: number | undefined;
+  /** Whether tasks come one by one: the worker stays for the next one, and polls often. */
+  readonly stays?: boolean | undefined;
   /** A dispatcher watches unused lanes, so the worker need not poll them before it exits. Default: false. */
   readonly hasDispatcher?: boolean | undefined;
   /** Time for task code to stop after a request to hand back, or after its timeout. */
@@ -108,6 +110,10 @@ export function runWorker(
 /** One hand-back may be a coincidence. After two in a row, the task probably never fits into a worker's lifetime. */
 const STALLED_HAND_BACKS = 2;
 
+/** How long a worker stays for the next task, and how often it polls at least: a start costs more. */
+const STAY_MS = 2_200;
+const STAYING_POLL_MS = 100;
+
 /** Interval at which a long-lived worker checks whether its queue is still paused. */
 const CLOSED_MS = 1_000;
 
@@ -143,9 +149,9 @@ class QueueWorker {
     this.#rowProblems = new RowProblems(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
-    const { queue, shards, homeShards, slice, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
+    const { queue, shards, homeShards, slice, pollMs, idlePollMs, hasDispatcher = false, stays = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
-    this.#lingerMs = lingerMs;
+    this.#lingerMs = Math.max(settings.lingerMs ?? 0, stays ? STAY_MS : 0);
     this.#queueState = new QueueStateCache(queue, ports);
     this.#hints = this.#newHints();
     this.#pause = new IdlePause(ports.runtime.clock, this.#over.signal);
@@ -157,7 +163,7 @@ class QueueWorker {
         shards,
         homeShards,
         slice,
-        pollMs,
+        pollMs: stays ? Math.min(pollMs, STAYING_POLL_MS) : pollMs,
         idlePollMs,
         maxClockSkewMs,
         heartbeatMs,

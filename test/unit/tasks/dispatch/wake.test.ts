@@ -34,6 +34,23 @@ describe('a wake of a queue', () => {
     expect(after.reads).toBeLessThanOrEqual(1 + 3 * 0.5 + 0.5 + 0.5);
   });
 
+  test.each([
+    [3_000, true],
+    [20_000, undefined],
+  ])('tells a lone worker whether to stay by the last start, %i ms before', async (ms, stays) => {
+    const q = openWakerQueue();
+    await q.hasRow();
+    const [first = ''] = await q.enqueue(1);
+    await q.waker.wake([first]);
+    const worker = await q.worker();
+    await q.runToEnd(first);
+    await worker.leave();
+    await q.clock.advance(ms);
+
+    expect(await q.newWaker().wake(await q.enqueue(1))).toMatchObject({ started: 1 });
+    expect(q.started.map((event) => event.stays)).toEqual([undefined, stays]);
+  });
+
   test('starts no worker for delayed tasks, and reads only their rows', async () => {
     const q = openWakerQueue();
     const ids = await q.enqueue(4, 60_000);
