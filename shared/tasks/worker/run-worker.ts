@@ -22,6 +22,7 @@ import { hasFailedLong, isLastAttempt, isOverdue } from './attempt-limits.ts';
 import { RowProblems } from './row-problems.ts';
 import { IdlePause } from './idle-pause.ts';
 import { tellOfOutage } from './outage.ts';
+import { lingerMsOf, pollMsOf } from './planned-stay.ts';
 import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
@@ -110,10 +111,6 @@ export function runWorker(
 /** One hand-back may be a coincidence. After two in a row, the task probably never fits into a worker's lifetime. */
 const STALLED_HAND_BACKS = 2;
 
-/** How long a worker stays for the next task, and how often it polls at least: a start costs more. */
-const STAY_MS = 2_200;
-const STAYING_POLL_MS = 100;
-
 /** Interval at which a long-lived worker checks whether its queue is still paused. */
 const CLOSED_MS = 1_000;
 
@@ -149,9 +146,9 @@ class QueueWorker {
     this.#rowProblems = new RowProblems(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
-    const { queue, shards, homeShards, slice, pollMs, idlePollMs, hasDispatcher = false, stays = false } = settings;
+    const { queue, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
-    this.#lingerMs = Math.max(settings.lingerMs ?? 0, stays ? STAY_MS : 0);
+    this.#lingerMs = lingerMsOf(settings);
     this.#queueState = new QueueStateCache(queue, ports);
     this.#hints = this.#newHints();
     this.#pause = new IdlePause(ports.runtime.clock, this.#over.signal);
@@ -159,12 +156,8 @@ class QueueWorker {
     this.#picker = new TaskPicker(
       ports.session.id,
       {
-        queue,
-        shards,
-        homeShards,
-        slice,
-        pollMs: stays ? Math.min(pollMs, STAYING_POLL_MS) : pollMs,
-        idlePollMs,
+        ...settings,
+        pollMs: pollMsOf(settings),
         maxClockSkewMs,
         heartbeatMs,
         hasDispatcher,
