@@ -89,8 +89,8 @@ export class Partition {
   #barren = 0;
   /** Tenants and keys of which the last visit has left entries, and drawn none. The next one tries one of them. */
   readonly #passedBy = new Set<string>();
-  /** Whether this round has found an entry of the share, and whether it has left one of others. */
-  #round = { hasFound: false, hasLeft: false };
+  /** Whether this round has found a task to try, whether it has left entries of others, and whether its last page was read. */
+  #round = { hasFound: false, hasLeft: false, isRead: false };
 
   constructor(options: PartitionOptions, ports: PartitionPorts) {
     const { lane, place, isOwn, isInUse } = options;
@@ -110,7 +110,7 @@ export class Partition {
     this.#ahead = now < this.#aheadUntil ? this.#ahead.filter(query.isWorthReading) : [];
     const isOldestDue = this.isOwn && !this.lane.isOfGroups && this.#oldestReadAt + this.#options.heartbeatMs <= now;
     let pages = 0;
-    if (this.#ahead.length === 0 || isOldestDue) {
+    if (!this.hasAhead || isOldestDue) {
       pages = this.lane.isOfGroups ? await this.#walkOn(query) : await this.#readOn(query, isOldestDue);
       this.#aheadUntil = now + LONGEST_BACKOFF_MS;
     }
@@ -129,7 +129,18 @@ export class Partition {
   }
 
   get hasMore(): boolean {
-    return this.#ahead.length > 0 || !this.#isEnd;
+    return this.hasAhead || !this.#isEnd;
+  }
+
+  /** Whether it has entries that were read, and not used yet. */
+  get hasAhead(): boolean {
+    return this.#ahead.length > 0;
+  }
+
+  /** Notes how many tasks to try the last entries were. */
+  found(tasks: number): void {
+    if (tasks > 0) this.#round.hasFound = true;
+    if (this.#round.isRead && !this.hasAhead) this.#endRound();
   }
 
   /** Returns entries that were not tried to the front. */
@@ -141,10 +152,10 @@ export class Partition {
 
   /** Drops entries that were read ahead, because others have taken some of them: their page is read again. */
   readAgain(): void {
-    if (this.#ahead.length === 0 || this.lane.isOfGroups) return;
+    if (!this.hasAhead || this.lane.isOfGroups) return;
     this.#ahead = [];
     this.#after = this.#pageAfter;
-    this.#isEnd = false;
+    this.#isEnd = this.#round.isRead = false;
   }
 
   /** Notes the fate of a claim. */
@@ -165,6 +176,8 @@ export class Partition {
     if (now < this.#readUpTo) this.#after = undefined;
     this.#readUpTo = now;
     const isAside = isOldestDue && this.#after !== undefined;
+    // What was read ahead of its last page is no longer worth reading.
+    if (this.#round.isRead) this.#endRound();
     const after = isAside ? undefined : this.#after;
     const { hints, next } = await tasks.page(this.#options.place, { now, limit: PAGE_ENTRIES, after, onDamaged });
     if (after === undefined) this.#oldestReadAt = this.#now;
@@ -177,9 +190,8 @@ export class Partition {
     }
     this.#pageAfter = after;
     this.#after = next;
-    this.#isEnd = next === undefined;
     this.#ahead = stayed ?? this.#shared(worth);
-    if (this.#isEnd) this.#endRound();
+    this.#isEnd = this.#round.isRead = next === undefined;
     return 1;
   }
 
@@ -229,10 +241,8 @@ export class Partition {
     this.#ahead = hints;
     for (const group of passed) if (!tried.has(group)) this.#passedBy.add(group);
     // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
-    this.#isEnd = isFullyRead && hints.length === 0;
-    if (!this.#isEnd) return pages;
-    this.#round.hasFound = false;
-    this.#endRound();
+    this.#isEnd = this.#round.isRead = isFullyRead && hints.length === 0;
+    if (this.#isEnd) this.#round.hasFound = false;
     return pages;
   }
 
@@ -242,19 +252,18 @@ export class Partition {
 
   #isMine(id: string): boolean {
     const isMine = this.#options.share.has(id, this.#widened);
-    if (isMine) this.#round.hasFound = true;
-    else this.#round.hasLeft = true;
+    if (!isMine) this.#round.hasLeft = true;
     return isMine;
   }
 
-  /** If a round has found nothing of its share, but has left entries, the worker tries twice as many of them in the next one. */
+  /** If a round has found no task to try, but has left entries of others, the worker tries twice as many of them in the next one. */
   #endRound(): void {
     if (!this.#round.hasFound && this.#round.hasLeft) {
       this.#isEnd = false;
       this.#widened++;
     }
     this.hasLeft = this.#round.hasLeft;
-    this.#round = { hasFound: false, hasLeft: false };
+    this.#round = { hasFound: false, hasLeft: false, isRead: false };
   }
 
   get #now(): number {

@@ -244,7 +244,10 @@ export class TaskPicker {
     const isHelping = isOwn || this.#partitions.best?.isOwn !== true;
     if (hints.length > 0) this.#rows.lanes.add(laneName(partition.lane));
     const { found, taken } = await this.#rows.choose(hints, ({ id }) => !isHelping || partition.isOfOthers(id));
-    partition.isHot = partition.hasMore && (isOwn || hints.length === 0 || taken < hints.length);
+    partition.found(found.length);
+    // One that has nothing else to do goes on with what it has read.
+    const mayHelp = taken < hints.length || (this.#settings.exitsWhenEmpty && isHelping && partition.hasAhead);
+    partition.isHot = partition.hasMore && (isOwn || hints.length === 0 || mayHelp);
     if (taken > 1) partition.readAgain();
     this.#add(found.slice(0, most), partition);
     this.#giveBack(found.slice(most), partition);

@@ -43,6 +43,8 @@ function partitionOf(q: MemoryQueue, { page, isOfGroups = false, slice }: Option
     },
   );
   const taken = new Set<string>();
+  /** Tasks that others run: they are read, and cannot be tried. */
+  const running = new Set<string>();
   const read = async (wanted: number): Promise<readonly string[]> => {
     const { hints } = await partition.next({
       wanted,
@@ -50,7 +52,9 @@ function partitionOf(q: MemoryQueue, { page, isOfGroups = false, slice }: Option
       visit: () => ({ left: Infinity }),
       admit: (asked) => Promise.resolve(asked),
     });
-    return hints.map(({ id }) => id);
+    const found = hints.flatMap(({ id }) => (running.has(id) ? [] : [id]));
+    partition.found(found.length);
+    return found;
   };
   /** Takes the tasks; later reads do not show them. */
   const take = async (wanted: number): Promise<readonly string[]> => {
@@ -58,7 +62,7 @@ function partitionOf(q: MemoryQueue, { page, isOfGroups = false, slice }: Option
     for (const id of ids) taken.add(id);
     return ids;
   };
-  return { partition, reads, taken, read, take };
+  return { partition, reads, taken, running, read, take };
 }
 
 async function fill(q: MemoryQueue, count: number): Promise<void> {
@@ -176,6 +180,18 @@ describe('a share of the entries', () => {
     for (let poll = 0; poll < 20; poll++) for (const id of await p.take(10)) found.add(id);
 
     expect(found.size).toBe(30);
+  });
+
+  test('grows also if others run all tasks of it, however often these are read again', async () => {
+    const q = openMemoryQueue();
+    await fill(q, 30);
+    const slice = { nth: 0, of: 8 };
+    const p = partitionOf(q, { page: 50, slice });
+    for (const id of ids(30)) if (isInSlice(id, slice)) p.running.add(id);
+    for (let poll = 0; poll < 60; poll++) await p.take(2);
+
+    expect(p.running.size).toBeGreaterThan(0);
+    expect(p.taken.size).toBe(30 - p.running.size);
   });
 
   test('of a worker that nobody planned is a few of the oldest at a time, in any order', () => {
