@@ -66,6 +66,8 @@ export class Partitions {
   /** Names of lanes in which the worker has found tasks. */
   readonly #foundLanes: ReadonlySet<string>;
   readonly #byName = new Map<string, Partition>();
+  /** What the partitions were last made from. */
+  #listed: readonly unknown[] | undefined;
   #all: readonly Partition[] = [];
   /** Those of own shards and lanes in use. */
   #own: readonly Partition[] = [];
@@ -170,6 +172,9 @@ export class Partitions {
   /** Adds lanes and shards that the queue's row names since the last time, or in which a task was found. */
   update(): void {
     const { homeShards, exitsWhenEmpty } = this.#settings;
+    const listed = [this.#ports.lanes(), this.#ports.shards(), this.#foundLanes.size];
+    if (listed.every((one, at) => one === this.#listed?.[at])) return;
+    this.#listed = listed;
     const shards = Math.max(this.#settings.shards, this.#ports.shards() ?? 0, ...homeShards.map((shard) => shard + 1));
     // A long-lived worker that owns all shards also serves shards that are added later.
     const ownsAll = !exitsWhenEmpty && homeShards.length >= this.#settings.shards;
