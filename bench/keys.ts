@@ -3,7 +3,8 @@
  *
  * With `--ordered` the same backlog also waits in strict order.
  *
- * Time is simulated, and every worker is a session, as in `scale.ts`. Enqueuing is counted.
+ * A row bears 1,000 write and 3,000 read units a second, as DynamoDB's do. Time is simulated, and every worker is a session, as in
+ * `scale.ts`. Enqueuing is counted.
  */
 import { Command } from 'commander';
 import { defineTask } from '../shared/tasks/task/definition.ts';
@@ -21,6 +22,7 @@ interface Settings {
   readonly concurrency: number;
   readonly taskMs: number;
   readonly ordered?: boolean;
+  readonly boundless?: boolean;
   readonly json?: boolean;
 }
 
@@ -55,10 +57,10 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function measure(
-  { tasks, workers, shards, concurrency, taskMs }: Settings,
+  { tasks, workers, shards, concurrency, taskMs, boundless = false }: Settings,
   limit: Measured['limit'],
 ): Promise<Measured> {
-  const world = simulatedWorld();
+  const world = simulatedWorld({ writeUnits: !boundless, readUnits: !boundless });
   const { clock } = world.placeOf('task code').runtime;
   const ends: number[] = [];
   const noop = defineTask({
@@ -105,6 +107,7 @@ function parse(argv: readonly string[]): Settings {
     .option('--concurrency <n>', 'tasks at a time in each worker', wholeNumber(1), 10)
     .option('--task-ms <n>', 'how long a task takes', wholeNumber(0), 20)
     .option('--ordered', 'also in strict order')
+    .option('--boundless', 'in a table whose rows bear any number of units a second, to compare designs')
     .option('--json', 'one JSON object instead of a table')
     .parse([...argv], { from: 'user' })
     .opts<Settings>();
