@@ -114,6 +114,14 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
       await client.enqueue('task', {}, { id, key: 'k', ...limits });
       return id;
     },
+    async runToEnd(id: string): Promise<void> {
+      const stamp = () => ({ now: clock.now(), nonce: systemIds.unique() });
+      const row = await stores.tasks.get({ queue: QUEUE, id });
+      if (row?.state !== 'ready') throw new Error(`${id} is not ready`);
+      const claimed = await stores.tasks.claim(row, 'session', stamp());
+      if (claimed.kind !== 'applied') throw new Error(`${id} was not claimed`);
+      await stores.tasks.complete(claimed.row, undefined, stamp());
+    },
     /** A worker with its session and its permit, which stay when it is killed. */
     async worker() {
       let isDead = false;
