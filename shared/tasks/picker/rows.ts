@@ -63,6 +63,8 @@ export class Rows {
   readonly #inHand = new Set<string>();
   /** Tasks that are not read before a monotonic time. */
   readonly #skipUntil = new Map<string, number>();
+  /** The same for tasks of lines, as long as their turn is not known to have come. */
+  readonly #earlyUntil = new Map<string, number>();
   /** Live sessions, and the wall clock before which each is not read again. */
   readonly #live = new Map<string, { readonly until: number; readonly recheckAt: number }>();
 
@@ -80,7 +82,9 @@ export class Rows {
   }
 
   isWorthReading({ id, line }: Hint): boolean {
-    return !this.#inHand.has(id) && (this.#skipUntil.get(id) ?? 0) <= this.#now && this.lines.mayHaveTurn(line);
+    if (this.#inHand.has(id) || (this.#skipUntil.get(id) ?? 0) > this.#now) return false;
+    if (this.lines.hasTurn(line)) return true;
+    return (this.#earlyUntil.get(id) ?? 0) <= this.#now && this.lines.mayHaveTurn(line);
   }
 
   skip({ id }: TaskKey, forMs: number): void {
@@ -133,7 +137,9 @@ export class Rows {
       ...free.map((task): Found => ({ kind: 'ready', task })),
       ...abandoned.filter((one) => !isFirst(one)),
     ].filter(({ task }) => this.checkOut(task));
-    for (const hint of hints) if (!this.#inHand.has(hint.id)) this.skip(hint, FRESH_MS);
+    const early = new Set(due.flatMap(({ id, links }) => (this.lines.hasTurn(links?.line) ? [] : [id])));
+    for (const id of early) this.#earlyUntil.set(id, this.#now + FRESH_MS);
+    for (const hint of hints) if (!this.#inHand.has(hint.id) && !early.has(hint.id)) this.skip(hint, FRESH_MS);
     const more = behind.length === 0 ? [] : (await this.choose(behind)).found;
     return { found: [...found, ...more], later, taken: hints.length - due.length - later.length - abandoned.length };
   }
@@ -160,7 +166,8 @@ export class Rows {
   }
 
   forget(): void {
-    for (const [id, until] of this.#skipUntil) if (until <= this.#now) this.#skipUntil.delete(id);
+    for (const skipped of [this.#skipUntil, this.#earlyUntil])
+      for (const [id, until] of skipped) if (until <= this.#now) skipped.delete(id);
     const now = this.#ports.runtime.clock.now();
     for (const [id, { recheckAt }] of this.#live) if (recheckAt <= now) this.#live.delete(id);
     this.keys.forget();

@@ -170,14 +170,12 @@ export class TaskPicker {
     // A postponed task keeps its turn, and its batch waits for it. A worker that stays reads when it is due.
     const isOver = outcome !== 'settled';
     if (!isOver && !this.#settings.exitsWhenEmpty) this.expectTasks([id]);
-    const { fresh, unread } = concurrency === undefined ? { unread: [] } : keys.ended(concurrency);
-    const left = isOver ? line : undefined;
-    // Also if the next one is not known: it may be met within a moment.
-    if (left !== undefined) await lines.read([{ ...left, ticket: left.ticket + 1 }], true);
-    const behind = left === undefined ? [] : lines.behind(left);
-    const isKnown = fresh !== undefined && this.#rows.checkOut(fresh);
-    const read = async () => (await this.#rows.choose([...unread, ...behind])).found;
-    const found: readonly Found[] = isKnown ? [{ kind: 'ready', task: fresh }] : await read();
+    const ofKey = concurrency === undefined ? [] : [keys.ended(concurrency)];
+    const ofLine = line === undefined || !isOver ? [] : [await lines.ended(line)];
+    const next = [...ofKey, ...ofLine];
+    const known = next.flatMap(({ fresh }) => fresh ?? []).filter((task) => this.#rows.checkOut(task));
+    const read = async () => (await this.#rows.choose(next.flatMap(({ unread }) => unread))).found;
+    const found = known.length > 0 ? known.map((task) => ({ kind: 'ready', task }) as const) : await read();
     // All tasks of a line stand in one partition, and so do those of a key of which one may run.
     const place = from?.lane.isOfGroups === true && (line !== undefined || concurrency?.limit === 1) ? from : undefined;
     this.#buffer = [...found.map((one) => this.#buffered(freed(one, concurrency?.key), place)), ...this.#buffer];
@@ -186,7 +184,7 @@ export class TaskPicker {
     else if (isMissed) this.#partitions.expect(priority);
     if (isOver && batch !== undefined) this.expectTasks([parentOf(batch)]);
     if (isMissed || found.length > 0 || batch !== undefined) this.#ports.onWorthPolling();
-    const ahead = isKnown ? await read() : [];
+    const ahead = known.length > 0 ? await read() : [];
     this.#buffer.push(...ahead.map((one) => this.#buffered(one, place)));
   }
 

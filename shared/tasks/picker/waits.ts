@@ -52,6 +52,14 @@ interface KnownKey {
 
 const LOOK_ENTRIES = PAGE_ENTRIES / 2;
 
+/** What may follow a task that has ended here. */
+interface Next {
+  /** A task that may be tried, if its row is known. */
+  readonly fresh?: ReadyTask | undefined;
+  /** Tasks to read. */
+  readonly unread: readonly TaskKey[];
+}
+
 export class Keys {
   readonly #queue: string;
   readonly #heartbeatMs: number;
@@ -114,7 +122,7 @@ export class Keys {
   }
 
   /** A task of the key has ended here. @returns the task that may take its slot, if its row is known, and tasks to read */
-  ended(limit: KeyLimit): { readonly fresh?: ReadyTask | undefined; readonly unread: readonly TaskKey[] } {
+  ended(limit: KeyLimit): Next {
     const known = this.#of(limit);
     const isFast = this.#now < known.endedHereAt + FRESH_MS;
     known.endedHereAt = this.#now;
@@ -256,6 +264,11 @@ function nameOf(limit: KeyLimit): string {
   return `${limitText(limit)} ${limit.key}`;
 }
 
+interface Member {
+  readonly task: TaskKey | ReadyTask;
+  readonly readAt?: number;
+}
+
 interface KnownLine {
   /** The highest turn that was read. It never goes back, however old the read is. */
   turn: number;
@@ -263,8 +276,8 @@ interface KnownLine {
   first: number;
   readonly changedAt: number;
   readAt: number;
-  /** By ticket, as of the last visit, and those that were read since. */
-  readonly members: Map<number, TaskKey>;
+  /** By ticket, as of the last visits, and those that were read since: then with the row as it was at that time. */
+  readonly members: Map<number, Member>;
 }
 
 export class Lines {
@@ -290,30 +303,57 @@ export class Lines {
   visit(group: readonly GroupEntry[]): Visit {
     const place = group[0]?.hint.line;
     if (place === undefined) return { left: Infinity };
-    const members = new Map(group.map(({ hint: { queue, id, line } }) => [line?.ticket ?? 0, { queue, id }]));
     const known = this.#lines.get(place.key);
     const isChanged = known?.first !== place.ticket;
     const { turn = 0, changedAt = 0, readAt = 0 } = known ?? {};
+    const before = [...(known?.members ?? [])].filter(([ticket]) => ticket >= turn && ticket < place.ticket);
+    const members = new Map(before.slice(0, PAGE_ENTRIES));
+    for (const { hint } of group) {
+      const { ticket } = hint.line ?? place;
+      members.set(ticket, known?.members.get(ticket) ?? { task: { queue: hint.queue, id: hint.id } });
+    }
     const times = isChanged ? { changedAt: this.#now, readAt: 0 } : { changedAt, readAt };
     this.#lines.set(place.key, { turn, first: place.ticket, ...times, members });
     return { left: this.mayHaveTurn(place) ? 1 : 0 };
   }
 
-  /** Reads the turns of lines whose turn is not known to have come. @param isAtOnce even if they were read a moment ago, and exactly */
-  async read(places: readonly LinePlace[], isAtOnce = false): Promise<void> {
-    const { tasks, onDamaged } = this.#ports;
-    const unknown = places.filter((place) => !this.hasTurn(place) && (isAtOnce || this.#isDue(place.key)));
-    const keys = [...new Set(unknown.map(({ key }) => key))];
+  /** Reads the turns of lines whose turn is not known to have come, unless they were read a moment ago. */
+  async read(places: readonly LinePlace[]): Promise<void> {
+    const unknown = places.filter((place) => !this.hasTurn(place) && this.#isDue(place.key));
+    await this.#read([...new Set(unknown.map(({ key }) => key))], {});
+  }
+
+  async #read(
+    keys: readonly string[],
+    query: { readonly isConsistent?: true; readonly atLeast?: number },
+  ): Promise<void> {
     if (keys.length === 0) return;
-    const turns = await tasks.getTurns(this.#queue, keys, { isConsistent: isAtOnce, onDamaged });
+    const { tasks, onDamaged } = this.#ports;
+    const turns = await tasks.getTurns(this.#queue, keys, { ...query, onDamaged });
     for (const key of keys) this.#know(key, turns.get(key) ?? 0);
   }
 
-  /** Notes a task whose turn has not come, so that it is read when the one before it has ended here. */
-  wait({ queue, id, links }: ReadyTask): void {
-    const place = links?.line;
+  /** Notes a task whose turn has not come, for when the one before it has ended here. */
+  wait(task: ReadyTask): void {
+    const place = task.links?.line;
     if (place !== undefined && !this.hasTurn(place))
-      this.#lines.get(place.key)?.members.set(place.ticket, { queue, id });
+      this.#lines.get(place.key)?.members.set(place.ticket, { task, readAt: this.#now });
+  }
+
+  /**
+   * A task of the line has ended here, which has passed the turn, unless it was passed before, or the task has got other work.
+   * @returns the task whose turn it is, if its row is known, and tasks to read
+   */
+  async ended(place: LinePlace): Promise<Next> {
+    const next = { ...place, ticket: place.ticket + 1 };
+    const isFast = this.#now < (this.#lines.get(place.key)?.changedAt ?? 0) + FRESH_MS;
+    // Also if the next one is not known: it may be met within a moment.
+    if (!this.hasTurn(next)) await this.#read([place.key], { isConsistent: true, atLeast: next.ticket });
+    const { task, readAt = 0 } = this.#lines.get(place.key)?.members.get(next.ticket) ?? {};
+    // The row of the one behind it is read while it runs.
+    const unread = isFast ? this.behind(next) : [];
+    const isFresh = task !== undefined && 'state' in task && this.hasTurn(next) && this.#now < readAt + FRESH_MS;
+    return isFresh ? { fresh: task, unread } : { unread: [...this.behind(place), ...unread] };
   }
 
   /** Passes the turns of cancelled tasks that have come. Best effort. @returns the tasks behind them, as far as they are known */
@@ -337,8 +377,8 @@ export class Lines {
 
   /** The task behind a ticket, if it is known. */
   behind({ key, ticket }: LinePlace): readonly TaskKey[] {
-    const next = this.#lines.get(key)?.members.get(ticket + 1);
-    return next === undefined ? [] : [next];
+    const next = this.#lines.get(key)?.members.get(ticket + 1)?.task;
+    return next === undefined ? [] : [{ queue: next.queue, id: next.id }];
   }
 
   forget(): void {
@@ -357,7 +397,7 @@ export class Lines {
       turn: 0,
       first: 0,
       changedAt: this.#now,
-      members: new Map<number, TaskKey>(),
+      members: new Map<number, Member>(),
     };
     const changedAt = turn > known.turn ? this.#now : known.changedAt;
     this.#lines.set(key, { ...known, changedAt, turn: Math.max(turn, known.turn), readAt: this.#now });

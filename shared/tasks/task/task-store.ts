@@ -75,6 +75,8 @@ interface PageQuery {
 interface TurnsQuery {
   /** Default: false, at half the price. */
   readonly isConsistent?: boolean;
+  /** A turn that this process has itself led to this ticket or further is not read. */
+  readonly atLeast?: number;
   /** Damaged rows are reported and left out. */
   readonly onDamaged?: (error: unknown) => void;
 }

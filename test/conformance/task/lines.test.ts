@@ -331,6 +331,29 @@ describeOnOneStore('tasks in strict order per key', (open) => {
     expect((await claim('c')).kind).toBe('applied');
   });
 
+  test('reads a line once for all of its tasks that end here, and again if another process has passed a turn', async () => {
+    await enqueueEach('a', 'b', 'c', 'd', 'e');
+    const readUnits = () => q.meter.read().readUnits;
+    const end = async (id: string, beforeEnd?: () => Promise<unknown>): Promise<number> => {
+      const task = await run(id);
+      await beforeEnd?.();
+      const before = readUnits();
+      expect((await q.tasks.complete(claimOf(task), null, stamp())).kind).toBe('applied');
+      return readUnits() - before;
+    };
+    const passByHand = async (): Promise<void> => {
+      const line = await q.operations.getLine(q.queue, 'customer-1');
+      if (line !== undefined) await q.operations.passLine(q.queue, 'customer-1', line, stamp());
+    };
+
+    expect([await end('a'), await end('b')]).toEqual([1, 0]);
+    await end('c', passByHand);
+    expect(await isHeld('e')).toBe(true);
+    expect([await end('d'), await isHeld('e')]).toEqual([0, false]);
+    // Nobody waits behind the last one, so the line may expire.
+    expect(await end('e')).toBe(1);
+  });
+
   test('units: enqueue 5, claim 1, completion 5, whether others wait or not', async (context) => {
     context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
     const spent = async (work: () => Promise<unknown>): Promise<number> => {

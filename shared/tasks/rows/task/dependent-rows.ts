@@ -41,9 +41,8 @@ import { readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { committedOutcome } from './task-outcomes.ts';
-import type { LineMove } from './lines.ts';
 import { lineOf } from './adding-store.ts';
-import type { KnownLine } from './lines.ts';
+import type { KnownLine, LineChange, LineMove } from './lines.ts';
 import { decodeLine, Lines } from './lines.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
@@ -92,14 +91,14 @@ export class DependentRows {
   readonly #sender: Sender;
   readonly #table: string;
   readonly #shards: number;
-  readonly #lines: Lines;
+  readonly lines: Lines;
   readonly #shared: SharedWrites<Sent>;
 
   constructor(sender: Sender, { table, shards }: { readonly table: string; readonly shards: number }) {
     this.#sender = sender;
     this.#table = table;
     this.#shards = shards;
-    this.#lines = new Lines(sender, table);
+    this.lines = new Lines(sender, table);
     this.#shared = new SharedWrites(sender);
   }
 
@@ -277,7 +276,7 @@ export class DependentRows {
       const plans = await allOf(
         moves.map(({ children, ...move }) => {
           const seen = known.get(lineKey(move.queue, move.key).pk);
-          return this.#lines.plan({ ...move, joiners: children.length }, stamp, seen);
+          return this.lines.plan({ ...move, joiners: children.length }, stamp, seen);
         }),
       );
       const inLines = plans.flatMap(({ actions }) => actions.map((action) => partOf('line', action)));
@@ -294,15 +293,22 @@ export class DependentRows {
       // If a child has the waiter's id, the waiter's row refuses it. No other action may name that row.
       const apart = companions.filter(({ action }) => !others.has(rowOf(action)));
       const sent = await this.#send({ ...change, own }, [...apart, ...leave, ...inLines], effects, stamp, limits);
+      if (sent.kind === 'applied') this.#noteLines(moves, plans);
       if (sent.kind !== 'canceled') return sent;
       if (moves.length > 0 && isBlind(sent)) return contended(sent, { isBlind: true });
-      for (const { item } of refusalsOf(sent, 'line'))
-        if (item !== undefined) known.set(String(item.pk), { line: decodeLine(item) });
+      const ofLines = refusalsOf(sent, 'line');
+      if (ofLines.length > 0) this.#noteLines(moves, []);
+      for (const { item } of ofLines) if (item !== undefined) known.set(String(item.pk), { line: decodeLine(item) });
       // The row of its key was deleted, so there is no count to change. The task must still be able to end.
       if (refusalsOf(sent, 'slot').length > 0) leave = [];
-      else if (refusalsOf(sent, 'line').length === 0) return sent;
+      else if (ofLines.length === 0) return sent;
       return contended(sent);
     });
+  }
+
+  #noteLines(moves: readonly ChangeMove[], plans: readonly LineChange[]): void {
+    for (const [at, { children, ...move }] of moves.entries())
+      this.lines.note({ ...move, joiners: children.length }, plans[at]);
   }
 
   async #send(

@@ -49,7 +49,8 @@ export interface TaskStoreParts {
 export function createTaskStore(sender: Sender, options: TaskStoreOptions): TaskStore {
   const reader = createTaskReader(sender, options.table);
   const attempts = new AttemptStore(sender, options, reader);
-  return Object.assign(attempts, createEnqueueStore(sender, options), createArrivalStore(sender, options), reader);
+  const added = { ...createEnqueueStore(sender, options), ...createArrivalStore(sender, options) };
+  return Object.assign(attempts, added, reader, { getTurns: attempts.turnsBy(reader) });
 }
 
 /** The writes of workers, and of contenders of a dead worker: the beginning of an attempt, its records, and its end. */
@@ -74,6 +75,17 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     this.#endings = new TaskEndings(sender, options);
     this.parts = { sender, options, endings: this.#endings };
     this.#entries = new SharedWrites(sender);
+  }
+
+  /** Reads no line that this process has itself led to the turn asked for. */
+  turnsBy(reader: TaskReader): TaskStore['getTurns'] {
+    const { lines } = this.#endings.linked;
+    return async (queue, keys, query = {}) => {
+      const { atLeast = Infinity } = query;
+      const left = new Map(keys.map((key) => [key, lines.turnLeft(queue, key)]));
+      const unknown = keys.filter((key) => (left.get(key) ?? 0) < atLeast);
+      return unknown.length === 0 ? left : new Map([...left, ...(await reader.getTurns(queue, unknown, query))]);
+    };
   }
 
   readonly complete: TaskStore['complete'] = (claim, result, stamp, limits) =>

@@ -9,6 +9,7 @@ import { MIN_EPOCH_MS } from '../../../core/validate/moment.ts';
 import type { LineState } from '../../task/line.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { lineKey } from '../../../dynamo/engine/keys.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf } from '../../../dynamo/engine/transaction.ts';
@@ -30,18 +31,25 @@ export interface KnownLine {
   readonly line: LineState | undefined;
 }
 
-interface LineChange {
+export interface LineChange {
   /** The line's write, if it changes. */
   readonly actions: readonly Action[];
   /** The positions of the joining tasks, in their order. */
   readonly seats: readonly Seat[];
   /** Whether the turn of the task that ends has not come. */
   readonly isEarly: boolean;
+  /** The line afterwards: at least that turn and tail. */
+  readonly after: LineState | undefined;
 }
+
+/** Lines that one process remembers. */
+const REMEMBERED = 1_000;
 
 export class Lines {
   readonly #sender: Sender;
   readonly #table: string;
+  /** Lines as this process has left them. Others may have gone on since: a turn and a tail only grow. */
+  readonly #left = new Map<string, LineState>();
 
   constructor(sender: Sender, table: string) {
     this.#sender = sender;
@@ -50,7 +58,28 @@ export class Lines {
 
   /** @param known instead of a read */
   async plan(move: LineMove, stamp: Stamp, known?: KnownLine): Promise<LineChange> {
-    return this.planOn(known === undefined ? await this.get(move.queue, move.key) : known.line, move, stamp);
+    return this.planOn(known === undefined ? await this.#lineFor(move) : known.line, move, stamp);
+  }
+
+  /** A task that leaves others behind names nothing but its turn, so what this process has left of the line suffices. */
+  #lineFor({ queue, key, leaver, joiners }: LineMove): LineState | Promise<LineState | undefined> {
+    const left = this.#left.get(lineKey(queue, key).pk);
+    const suffices = left !== undefined && joiners === 0 && left.turn === leaver && left.tail > leaver;
+    return suffices ? left : this.get(queue, key);
+  }
+
+  /** Notes that a change was applied, or undefined: that it was refused. */
+  note({ queue, key }: LineMove, change: LineChange | undefined): void {
+    const name = lineKey(queue, key).pk;
+    this.#left.delete(name);
+    if (change?.after !== undefined) this.#left.set(name, change.after);
+    const [oldest] = this.#left.keys();
+    if (oldest !== undefined && this.#left.size > REMEMBERED) this.#left.delete(oldest);
+  }
+
+  /** The turn to which this process has seen the line come when it last changed it. */
+  turnLeft(queue: string, key: string): number {
+    return this.#left.get(lineKey(queue, key).pk)?.turn ?? 0;
   }
 
   planOn(line: LineState | undefined, { queue, key, leaver, joiners }: LineMove, stamp: Stamp): LineChange {
@@ -66,6 +95,7 @@ export class Lines {
         : [actionOf(changeLine(this.#table, { queue, key }, line, { pass, joins: joiners }, stamp))],
       seats: tickets.map((ticket) => ({ key, ticket, isFirst: ticket === turn })),
       isEarly: leaver !== undefined && line !== undefined && leaver > line.turn,
+      after: isUnchanged ? line : { tail: tail + joiners, turn },
     };
   }
 

@@ -225,6 +225,31 @@ describe('a line', () => {
   });
 });
 
+test.each([20, 60, 130])(
+  'a line of %i short tasks runs whole and in order, and is read for few of them',
+  async (count) => {
+    let reads = 0;
+    const counting = (driver: DynamoDriver): DynamoDriver => ({
+      ...driver,
+      attempt(verb, input, signal) {
+        if (/get$/i.test(verb) && JSON.stringify(input).includes('line#')) reads++;
+        return driver.attempt(verb, input, signal);
+      },
+    });
+    const q = openMemoryQueue(counting);
+    const order: string[] = [];
+    const short = defineTask({ name: 'short', run: (_input: unknown, { id }) => void order.push(id) });
+    const ids = Array.from({ length: count }, (_, nth) => `t${nth}`);
+    for (const id of ids) await q.client.enqueue(short, {}, { id, key: 'k', ordered: true });
+    reads = 0;
+
+    await q.work({ short }, { concurrency: 10 });
+
+    expect(order).toEqual(ids);
+    expect(reads).toBeLessThan(ids.length / 2);
+  },
+);
+
 test('a parent that its last child woke runs before the worker exits, although the index lags', async () => {
   let entry: DynamoItem | undefined;
   // An index that lags: once the parent was in it, it stays.
