@@ -8,7 +8,7 @@
  */
 import { continuationSchedule } from '../functions/env.ts';
 import type { DIRECTORY_INDEX } from '../shared/dynamo/engine/schema.ts';
-import { ATTRIBUTES, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
+import { ATTRIBUTES, KEPT_OPTIONS, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
 
 export type RowAction =
   | 'GetItem'
@@ -160,7 +160,8 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'createdBy', 'attempts'],
   ...['leaseCounter', 'nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
-  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'key', 'total', 'barred'],
+  ...KEPT_OPTIONS,
+  ...['tenant', 'payload', 'batch', 'children', 'key', 'total', 'barred'],
 ];
 
 /** Without `ttl` and `finishedAt`. */

@@ -59,6 +59,9 @@ export function ttlEpochSeconds(now: number, days: number): number {
   return Math.floor(now / 1000) + days * 86_400;
 }
 
+/** Of a task: options of its request that it keeps. A producer may write them. */
+export const KEPT_OPTIONS = ['traceparent', 'policy'] as const;
+
 /** Every attribute of every row. Statements refer to them as `#name`, and a test checks these names against this list. */
 export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // keys
@@ -111,7 +114,8 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     'finishedAt',
     'cancellation',
     ...['past0', 'past1', 'past2', 'past3'],
-    ...['batch', 'children', 'follower', 'key', 'tenant', 'traceparent', 'policy'],
+    ...['batch', 'children', 'follower', 'key', 'tenant'],
+    ...KEPT_OPTIONS,
   ],
   // queue
   ...['paused', 'pausedTenants', 'lanes', 'shards', 'took', 'unknown', 'names'],

@@ -11,6 +11,7 @@ import type {
   Claim,
   EndedTask,
   Json,
+  KeptOptions,
   Payload,
   Priority,
   ReadyTask,
@@ -19,12 +20,11 @@ import type {
   TaskError,
   TaskKey,
   TaskLinks,
-  TaskPolicy,
   TaskRecord,
 } from './task.ts';
 import type { WriteRefusal } from './control.ts';
 
-export interface NewTask extends TaskKey {
+export interface NewTask extends TaskKey, Partial<KeptOptions> {
   /** No other caller can name it. For the client only, not stored. */
   readonly hasGeneratedId?: boolean | undefined;
   readonly name: string;
@@ -38,12 +38,8 @@ export interface NewTask extends TaskKey {
   readonly line?: string | undefined;
   /** An input that is too large for its row; `input` is null then. */
   readonly payload?: NewPayload | undefined;
-  /** Overrides of the definition's policy for this task. */
-  readonly policy?: TaskPolicy | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant?: string | undefined;
-  /** The task's trace. */
-  readonly traceparent?: string | undefined;
   /** The slot that the task was created for. */
   readonly schedule?: SlotOfTask | undefined;
   /** The batch that makes the task due. The task is its callback, and its `runAt` is `NEVER`. */

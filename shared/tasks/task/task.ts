@@ -78,6 +78,14 @@ export interface TaskPolicy {
   readonly timeoutMs?: number | undefined;
 }
 
+/** Options of a request that its task keeps as they are. A new one needs no more than `rows/task/attributes.ts`. */
+export interface KeptOptions {
+  /** The trace in which it was enqueued, in the form of W3C Trace Context. */
+  readonly traceparent: string | undefined;
+  /** Overrides of the definition's policy. */
+  readonly policy: TaskPolicy | undefined;
+}
+
 /** A request to end a task without a result: by an operator, or by its expiry. */
 export interface Cancellation {
   readonly at: number;
@@ -94,7 +102,7 @@ export interface SlotOfTask {
 }
 
 /** Other work that was requested while a task runs: see `dedup.ts`. */
-export interface Follower {
+export interface Follower extends KeptOptions {
   readonly name: string;
   readonly input: Json;
   readonly priority: Priority;
@@ -102,8 +110,6 @@ export interface Follower {
   readonly expiresAt: number | undefined;
   readonly links: Pick<TaskLinks, 'concurrency'> | undefined;
   readonly payload: Payload | undefined;
-  readonly policy: TaskPolicy | undefined;
-  readonly traceparent: string | undefined;
   /** When it was requested. */
   readonly at: number;
   readonly nonce: string;
@@ -141,7 +147,7 @@ export interface Notify extends TaskKey {
   readonly openKey: string;
 }
 
-interface TaskFacts extends TaskKey {
+interface TaskFacts extends TaskKey, KeptOptions {
   /** Present if the task is durable and has begun. */
   readonly journal?: JournalInRow | undefined;
   /** Name of the definition that runs it. */
@@ -177,14 +183,10 @@ interface TaskFacts extends TaskKey {
   /** The current attempt's session, or the last one's if that ended the task. */
   readonly session: string | undefined;
   readonly claimedAt: number | undefined;
-  /** The trace in which it was enqueued, in the form of W3C Trace Context. */
-  readonly traceparent: string | undefined;
   /** Absent for most tasks, which have no dependents. */
   readonly links: TaskLinks | undefined;
   /** An input that is too large for its row; `input` is null then. */
   readonly payload: Payload | undefined;
-  /** Overrides of the definition's policy, set at enqueue. */
-  readonly policy: TaskPolicy | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant: string | undefined;
   /** The schedule's slot that it was created for. */

@@ -1,8 +1,16 @@
-/** The task row, continued: attributes that are maps, or come in pairs. */
+/**
+ * The task row, continued: attributes that are maps, or come in pairs, and those of options that a task keeps:
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue; set or removed by replace, renew, promote |
+ * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew, promote |
+ */
 import { defined } from '../../../core/defined.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
-import type { SlotOfTask, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
+import type { KeptOptions, SlotOfTask, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
+import type { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 import { groupPlace } from './index-places.ts';
 
@@ -16,7 +24,7 @@ export function keyAttribute({ queue, tenant }: Pick<NewTask, 'queue' | 'tenant'
   return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
 }
 
-export type OptionAttributes = Readonly<Record<'expiresAt' | 'key' | 'payload' | 'traceparent' | 'policy', unknown>>;
+export type OptionAttributes = Readonly<Record<'expiresAt' | 'key' | 'payload' | keyof KeptOptions, unknown>>;
 
 /** The attributes of a request's options. Enqueue writes the given ones. Other work for a task also removes the rest. */
 export function optionAttributes(
@@ -37,7 +45,7 @@ export function optionAttributes(
     key: links?.concurrency && keyAttribute({ queue, tenant }, links.concurrency),
     payload: payload && payloadAttribute(payload, nonce, { isApart }),
     traceparent,
-    policy: policy && policyAttribute(policy),
+    policy: policy && defined({ maxAttempts: policy.maxAttempts, timeoutMs: policy.timeoutMs }),
   };
 }
 
@@ -54,8 +62,24 @@ export function spawnedAttribute(own: string, children: readonly TaskKey[]): Att
 
 const SPAWNED_SHOWN = 10;
 
-export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribute {
-  return defined({ maxAttempts, timeoutMs });
+/** @throws CorruptItemError */
+export function keptOptionsIn(row: ItemReader): KeptOptions {
+  return {
+    traceparent: row.optional('traceparent', (attribute) => row.string(attribute)),
+    policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
+  };
+}
+
+function decodePolicy(row: ItemReader, attribute: string): TaskPolicy {
+  const { maxAttempts, timeoutMs } = row.map(attribute);
+  const isCount = (value: unknown): boolean =>
+    value === undefined || (Number.isSafeInteger(value) && Number(value) > 0);
+  if (!isCount(maxAttempts) || !isCount(timeoutMs))
+    throw row.corrupt(attribute, 'should hold a number of attempts, or the milliseconds of one');
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts: Number(maxAttempts) }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
+  };
 }
 
 export function slotAttribute({ name, at, since }: SlotOfTask): Attribute {

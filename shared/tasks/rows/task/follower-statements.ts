@@ -4,7 +4,7 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests; `at`: of the first | follow; removed by promote |
+ * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, and options that it keeps | the newest of these requests; `at`: of the first | follow; removed by promote |
  *
  * It is in the task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard.
  * If a follower refuses the write, `promoteFollower` is sent instead, which ends the attempt and makes the follower ready.

@@ -12,13 +12,13 @@ import type {
   SlotOfTask,
   TaskError,
   TaskLinks,
-  TaskPolicy,
   TaskRecord,
 } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, PRIORITIES, runIdOf } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
+import { keptOptionsIn } from './attributes.ts';
 import { isInGroup } from './place.ts';
 
 const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
@@ -72,9 +72,8 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     session: row.optional('session', (attribute) => row.string(attribute)),
     claimedAt: row.optional('claimedAt', count),
     links: decodeLinks(row),
-    traceparent: row.optional('traceparent', (attribute) => row.string(attribute)),
+    ...keptOptionsIn(row),
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
-    policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
     schedule: row.optional('schedule', (attribute) => decodeSlot(row, attribute)),
     children: decodeChildren(row, queue),
@@ -206,22 +205,9 @@ function decodeFollower(task: ItemReader, attribute: string): Follower {
     expiresAt: row.optional('expiresAt', count),
     links: row.has('key') ? { concurrency: decodeKeyLimit(row, 'key') } : undefined,
     payload: row.optional('payload', (name) => decodePayload(row, name)),
-    policy: row.optional('policy', (name) => decodePolicy(row, name)),
-    traceparent: row.optional('traceparent', (name) => row.string(name)),
+    ...keptOptionsIn(row),
     at: row.count('at'),
     nonce: row.string('nonce'),
-  };
-}
-
-function decodePolicy(row: ItemReader, attribute: string): TaskPolicy {
-  const { maxAttempts, timeoutMs } = row.map(attribute);
-  const isCount = (value: unknown): boolean =>
-    value === undefined || (Number.isSafeInteger(value) && Number(value) > 0);
-  if (!isCount(maxAttempts) || !isCount(timeoutMs))
-    throw row.corrupt(attribute, 'should hold a number of attempts, or the milliseconds of one');
-  return {
-    ...(maxAttempts === undefined ? {} : { maxAttempts: Number(maxAttempts) }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
   };
 }
 

@@ -25,10 +25,8 @@
  * | finishedAt | N, epoch ms | | complete, commit, discard, markDead, cancel |
  * | cancellation | M: at, reason | a request to end without a result, or such an end | see `operator-statements.ts` |
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
- * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | its concurrency key: it takes a slot of the key while it runs | enqueue |
- * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key of its line, and its position there, see `line-statements.ts` | enqueue, revive, renew |
  * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
  * | children | S | the batch of the children that it waits for | enqueue, wait; removed by replace, renew |
@@ -40,7 +38,7 @@
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, markDead |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, markDead, cancel |
  *
- * Beside it: operator-, follower-, commit- and bar-statements; of durable tasks `journal-statements.ts`.
+ * Beside it: `attributes.ts` (options that it keeps), operator-, follower-, commit- and bar-statements; of durable tasks `journal-statements.ts`.
  */
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
