@@ -1,6 +1,7 @@
 /** Each option of a task, schedule, session, lock and permit is varied by the default mix, or has a reason. */
 import { expect, test } from 'vitest';
 import type { SessionSettings } from '../../shared/client/leasehold.ts';
+import type { KEPT_OPTIONS } from '../../shared/dynamo/engine/schema.ts';
 import type { LockOptions } from '../../shared/coordination/lock/lock.ts';
 import type { PermitWaitOptions } from '../../shared/coordination/semaphore/acquire.ts';
 import type { ScheduleOptions } from '../../shared/tasks/schedule/declaration.ts';
@@ -9,6 +10,9 @@ import { runSeed } from './run-seed.ts';
 
 /** The attribute of a row that shows the option, or why no world varies it. */
 type Options<Name extends string> = Readonly<Record<Name, { readonly row: string } | string>>;
+
+/** No statement depends on an option that a task only keeps. */
+type Kept = (typeof KEPT_OPTIONS)[number];
 
 const task = (attribute: string): { readonly row: string } => ({ row: `task.${attribute}` });
 const session = (attribute: string): { readonly row: string } => ({ row: `session.${attribute}` });
@@ -29,11 +33,10 @@ const OPTIONS = {
     maxAttempts: BY_NAME,
     timeout: BY_NAME,
     delay: task('readyAt'),
-    traceparent: 'no statement reads it',
     onDuplicate: task('follower'),
     window: task('generation'),
     maxWait: 'test/conformance/task/identity.test.ts: it moves the due time, which is varied',
-  } satisfies Options<keyof EnqueueOptions>,
+  } satisfies Options<Exclude<keyof EnqueueOptions, Kept>>,
   schedule: {
     cron: ONE_SCHEDULE,
     zone: ONE_SCHEDULE,

@@ -8,7 +8,7 @@ import type { BatchKey, BatchRecord, NewBatch, Waiter } from '../task/batch.ts';
 import { NEVER, waiterOf } from '../task/batch.ts';
 import { isSameWork } from '../task/dedup.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
-import { newTaskOf, validRequests } from '../task/task-request.ts';
+import { newTaskOf, optionsIn, validRequests } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { TaskKey, TaskRecord } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES, describeTask } from '../task/task.ts';
@@ -79,15 +79,7 @@ export async function newBatchOf(
   return { batch: { queue, id, total: tasks.length, waiter, childrenDigest }, tasks, callback };
 }
 
-/** Options allowed for a callback. */
-const CALLBACK_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options']>([
-  'id',
-  'queue',
-  'priority',
-  'tenant',
-  'timeout',
-  'maxAttempts',
-]);
+const CALLBACK_OPTIONS: readonly string[] = optionsIn('callback');
 
 /** @throws MismatchError when the existing batch differs */
 export function ensureSameBatch(asked: NewBatch, current: BatchRecord | undefined): void {
@@ -125,12 +117,12 @@ async function callbackOf(
   if (then === undefined) return undefined;
   validRequests(`the callback of batch ${id}`, [then]);
   const option = Object.entries(then.options).find(
-    ([name, value]) => value !== undefined && !CALLBACK_OPTIONS.has(name),
+    ([name, value]) => value !== undefined && !CALLBACK_OPTIONS.includes(name),
   );
   if (option !== undefined)
     throw new ConfigurationError(
       `the callback of batch ${id} cannot have ${option[0]}: it is due when the last child has ` +
-        `ended, so it takes only ${[...CALLBACK_OPTIONS].join(', ')}`,
+        `ended, so it takes only ${CALLBACK_OPTIONS.join(', ')}`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
   // The end of the last child makes it due, with the rights of the children's workers, which are those of one queue.

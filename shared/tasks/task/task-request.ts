@@ -73,22 +73,25 @@ export interface EnqueueOptions extends Omit<SharedTaskOptions, 'expires'> {
   readonly expires?: When;
 }
 
-/** Other places in which an option can be given. `command`: as a flag of `leasehold enqueue`, and in a line of its file. */
-type Place = 'schedule' | 'command';
+/**
+ * Other places in which an option can be given. `command`: as a flag of `leasehold enqueue`, and in a line of its file. `callback`: of a
+ * batch, which is due when the last child has ended.
+ */
+type Place = 'schedule' | 'command' | 'callback';
 
 const PLACES = {
-  id: ['command'],
-  queue: ['schedule'],
-  priority: ['schedule', 'command'],
+  id: ['command', 'callback'],
+  queue: ['schedule', 'callback'],
+  priority: ['schedule', 'command', 'callback'],
   delay: ['command'],
   expires: ['schedule', 'command'],
-  maxAttempts: ['schedule', 'command'],
-  timeout: ['schedule', 'command'],
+  maxAttempts: ['schedule', 'command', 'callback'],
+  timeout: ['schedule', 'command', 'callback'],
   key: ['schedule', 'command'],
   limit: ['schedule', 'command'],
   rate: ['schedule', 'command'],
   ordered: ['schedule', 'command'],
-  tenant: ['schedule', 'command'],
+  tenant: ['schedule', 'command', 'callback'],
   onDuplicate: ['command'],
   window: ['command'],
   maxWait: ['command'],
