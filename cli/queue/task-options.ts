@@ -27,6 +27,7 @@ const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
     '--expires <when>',
     'discard it if it has not started: 1h after it is due, or at a time',
   ).argParser(when),
+  label: new Option('--label <text>', 'what people call it, such as "order o-7"').argParser(name),
   maxAttempts: new Option('--max-attempts <n>', "maximum number of attempts (default: its definition's)").argParser(
     wholeNumber(1, MAX_ATTEMPTS_LIMIT),
   ),

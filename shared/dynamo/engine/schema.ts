@@ -60,7 +60,7 @@ export function ttlEpochSeconds(now: number, days: number): number {
 }
 
 /** Of a task: options of its request that it keeps. A producer may write them. */
-export const KEPT_OPTIONS = ['traceparent', 'policy'] as const;
+export const KEPT_OPTIONS = ['label', 'traceparent', 'policy'] as const;
 
 /** Every attribute of every row. Statements refer to them as `#name`, and a test checks these names against this list. */
 export const ATTRIBUTES: ReadonlySet<string> = new Set([

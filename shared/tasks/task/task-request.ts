@@ -18,6 +18,7 @@ import type { NewTask } from './task-store.ts';
 import { ensureRoundTrips } from './json-round-trip.ts';
 import type { Json, Priority, TaskPolicy } from './task.ts';
 import { PRIORITIES } from './task.ts';
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import type { When } from '../../core/validate/moment.ts';
 import { laterBy, whenMs } from '../../core/validate/moment.ts';
@@ -48,6 +49,8 @@ export interface SharedTaskOptions {
   readonly tenant?: string;
   /** Discards the task if no worker has started it within this time after it is due: `'1h'`. */
   readonly expires?: SpanText;
+  /** What people call it, such as `'order o-7'`: at most 64 bytes on one line. Commands and the console show it and find it. */
+  readonly label?: string;
   /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;
   /** Overrides the definition's `timeout` for one attempt. */
@@ -85,6 +88,7 @@ const PLACES = {
   priority: ['schedule', 'command', 'callback'],
   delay: ['command'],
   expires: ['schedule', 'command'],
+  label: ['schedule', 'command', 'callback'],
   maxAttempts: ['schedule', 'command', 'callback'],
   timeout: ['schedule', 'command', 'callback'],
   key: ['schedule', 'command'],
@@ -215,6 +219,7 @@ export async function plainTaskOf(
     expiresAt: validExpiry(options, runAt),
     links: validLinks(options),
     policy: validPolicy(options),
+    ...defined({ label: validLabel(options.label) }),
     tenant: validTenant(tenant),
     traceparent: validTraceparent(options.traceparent ?? defaults.traceparent),
   };
@@ -290,6 +295,20 @@ function validTraceparent(traceparent: string | undefined): string | undefined {
     `traceparent = ${shown(traceparent)}: must be a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
   );
 }
+
+function validLabel(label: string | undefined): string | undefined {
+  if (label === undefined) return undefined;
+  const bytes = utf8Bytes(validName('label', label));
+  if (bytes > LABEL_LIMIT_BYTES)
+    throw new ConfigurationError(
+      `label = ${shown(label)} has ${bytes} bytes: at most ${LABEL_LIMIT_BYTES} are allowed; put what is longer into the input`,
+    );
+  if (/\p{Cc}/u.test(label))
+    throw new ConfigurationError(`label = ${shown(label)} has a control character: pass one line of plain text`);
+  return label;
+}
+
+const LABEL_LIMIT_BYTES = 64;
 
 function validTenant(tenant: string | undefined): string | undefined {
   return givenName('tenant', tenant);

@@ -3,6 +3,7 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
+ * | label | S, at most 64 bytes | what its caller calls it; absent: nothing | enqueue; set or removed by replace, renew, promote |
  * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue; set or removed by replace, renew, promote |
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew, promote |
  */
@@ -34,6 +35,7 @@ export function optionAttributes(
     expiresAt,
     links,
     payload,
+    label,
     traceparent,
     policy,
   }: Omit<NewTask, 'id' | 'name' | 'input' | 'priority' | 'runAt'>,
@@ -44,6 +46,7 @@ export function optionAttributes(
     expiresAt,
     key: links?.concurrency && keyAttribute({ queue, tenant }, links.concurrency),
     payload: payload && payloadAttribute(payload, nonce, { isApart }),
+    label,
     traceparent,
     policy: policy && defined({ maxAttempts: policy.maxAttempts, timeoutMs: policy.timeoutMs }),
   };
@@ -65,6 +68,7 @@ const SPAWNED_SHOWN = 10;
 /** @throws CorruptItemError */
 export function keptOptionsIn(row: ItemReader): KeptOptions {
   return {
+    ...(row.has('label') && { label: row.string('label') }),
     traceparent: row.optional('traceparent', (attribute) => row.string(attribute)),
     policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
   };

@@ -38,6 +38,9 @@ test.each<[string, Record<string, unknown>, string]>([
   ['a trace that is none', { traceparent: 'here' }, 'traceparent = "here"'],
   ['order without a key', { ordered: true }, 'ordered requires a key'],
   ['an empty tenant', { tenant: '' }, 'tenant is empty'],
+  ['a label of two lines', { label: 'order\no-7' }, 'has a control character'],
+  ['a label that is too long', { label: 'ä'.repeat(33) }, 'has 66 bytes: at most 64 are allowed'],
+  ['an empty label', { label: '' }, 'label is empty'],
   ['no attempt at all', { maxAttempts: 0 }, 'maxAttempts = 0'],
   ['attempts without end', { maxAttempts: Infinity }, 'maxAttempts = Infinity'],
   ['a timeout of no time', { timeout: 0 }, 'timeout = 0: must be a time longer than zero'],
@@ -179,4 +182,25 @@ test('a callback that names an unknown task waits for the code that defines it, 
 
   expect(await kit.tasks.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
   expect(await kit.tasks.get('b/then')).toMatchObject({ state: 'ready', attempts: 0, lastError: undefined });
+});
+
+test('keeps the label of a task, of what it spawns, and of the work that replaces it', async () => {
+  const parent = defineTask({
+    name: 'parent',
+    run: (_, task) => task.commit(null, [], { spawn: [spawn('work', null, { id: 'child', label: 'child of o-7' })] }),
+  });
+  const named = createTestKit({ tasks: { work, parent } });
+  await named.tasks.enqueue(parent, null, { id: 'a', label: 'order o-7' });
+  await named.tasks.enqueue(work, null, { id: 'b', label: 'before', delay: '1h' });
+  await named.tasks.enqueue(work, null, { id: 'b', label: 'after', onDuplicate: 'replace' });
+  await named.tasks.enqueue(work, null, { id: 'c', label: 'before', delay: '1h' });
+  await named.tasks.enqueue(work, null, { id: 'c', onDuplicate: 'replace' });
+  const batch = { id: 'batch', then: spawn('work', null, { label: 'all of them' }) };
+  await named.tasks.enqueueBatch([spawn('work', null, { id: 'd', label: 'one of them' })], batch);
+  await named.drain();
+
+  const labels = await Promise.all(
+    ['a', 'child', 'b', 'c', 'd', 'batch/then'].map(async (id) => (await named.tasks.get(id))?.label),
+  );
+  expect(labels).toEqual(['order o-7', 'child of o-7', 'after', undefined, 'one of them', 'all of them']);
 });
