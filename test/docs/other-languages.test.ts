@@ -13,7 +13,7 @@ import { ROOT, codeBlocks } from '../support/documents.ts';
 const document = 'docs/other-languages.md';
 const text = readFileSync(path.join(ROOT, document), 'utf8');
 
-interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority'> {
+interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority' | 'label'> {
   readonly input: string;
   readonly createdAt: number;
   readonly nonce: string;
@@ -22,8 +22,8 @@ interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority'> {
 test('has the row that the client writes for the same task', () => {
   const row = codeBlocks({ path: document, text }).find(({ marks }) => marks.includes('row'));
   const written = JSON.parse(row?.code ?? '') as Written;
-  const { queue, id, name, priority, input, createdAt: now, nonce } = written;
-  const task = { queue, id, name, priority, runAt: now, input: JSON.parse(input) as Json };
+  const { queue, id, name, priority, input, label, createdAt: now, nonce } = written;
+  const task = { queue, id, name, priority, label, runAt: now, input: JSON.parse(input) as Json };
 
   expect(enqueueTask('table', task, 8, { now, nonce }).input).toMatchObject({
     Item: written,

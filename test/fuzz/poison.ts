@@ -74,7 +74,7 @@ function damageTo(attributes: readonly string[]): fc.Arbitrary<Damage> {
 const FOLLOWER = { name: 'fine', input: '{"id":"follower"}', priority: 'normal', runAt: 1, at: 1, nonce: 'follower' };
 const FOLLOWER_ATTRIBUTES = [
   ...['name', 'input', 'priority', 'runAt', 'at', 'nonce', 'expiresAt', 'key', 'payload', 'policy', 'traceparent'],
-  'unheardOf',
+  ...['label', 'unheardOf'],
 ];
 const follower: fc.Arbitrary<Damage> = fc.oneof(
   fc.constant<Damage>({ attribute: 'follower', value: FOLLOWER }),
