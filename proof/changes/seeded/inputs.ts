@@ -46,7 +46,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X48',
     what: 'a task that stands in a line may be claimed before its turn',
-    file: 'shared/tasks/picker/waits.ts',
+    file: 'shared/tasks/picker/lines.ts',
     from: 'place.ticket <= (this.#lines.get(place.key)?.turn ?? 0)',
     to: 'place.ticket > 0',
     killedBy: ['ORDER'],

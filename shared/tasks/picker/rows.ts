@@ -20,7 +20,8 @@ import type { Found } from './candidate.ts';
 import type { Hint } from './partition.ts';
 import { FRESH_MS, HELD_RECHECK_MS } from './tuning.ts';
 import type { WaitPorts } from './waits.ts';
-import { Keys, Lines } from './waits.ts';
+import { Keys } from './waits.ts';
+import { Lines } from './lines.ts';
 
 export interface RowsPorts extends WaitPorts {
   readonly tasks: TaskStore;

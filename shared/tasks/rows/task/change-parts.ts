@@ -5,10 +5,46 @@
  */
 import type { CancellationReason } from '../../../dynamo/engine/driver.ts';
 import type { WriteResult } from '../../../dynamo/engine/send.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
-import type { BatchRecord } from '../../task/batch.ts';
+import type { BatchRecord, ChildEnding } from '../../task/batch.ts';
 import { isMiscounted } from '../../task/batch.ts';
 import type { Effect, EffectReason, NewTask, UserWrite } from '../../task/task-store.ts';
+import type { Follower, Json, RunningTask, TaskError, TaskKey, TaskLinks } from '../../task/task.ts';
+
+export type Linked = TaskKey & {
+  readonly links?: TaskLinks | undefined;
+  /** Session of the ending attempt. */
+  readonly session?: string | undefined;
+  readonly leaseCounter?: number;
+};
+
+/** A running task with a follower, and its journal if it has one. */
+export interface Followed extends Pick<RunningTask, 'journal'> {
+  readonly follower: Follower;
+}
+
+/** A change of a task that requires changes of dependent rows. */
+export interface Change {
+  readonly task: Linked;
+  /** Default: `running`. */
+  readonly from?: 'ready' | 'running';
+  readonly to: 'ready' | 'running' | ChildEnding;
+  /** The task's own write. Its guard and nonce apply to the whole transaction. */
+  readonly own: Statement<'update'>;
+  /** The write to use instead if the task ends before its turn in its line: its place stays. */
+  readonly early?: Statement<'update'> | undefined;
+  /** The write to use instead if the task has a follower. */
+  readonly promote?: (followed: Followed) => Statement<'update'>;
+  /** Whether `own` is that write. */
+  readonly isFollowed?: boolean;
+  /** Creates the row that counts the children of this task. */
+  readonly batch?: Action;
+  /** The effects of the user's code in the same transaction. */
+  readonly effects?: readonly Effect[];
+  /** How it ends, for a durable task that waits for it. */
+  readonly outcome?: { readonly result?: Json | undefined; readonly error?: TaskError | undefined };
+}
 
 /**
  * `count`: the end of a child in its batch. `waiter`: the parent that waits for it. `slot`: the slot of the task's key.

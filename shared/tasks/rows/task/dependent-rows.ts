@@ -13,15 +13,15 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
 import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';
-import type { CommitOutcome, Effect, NewTask, Settled } from '../../task/task-store.ts';
-import type { Follower, Json, Notify, RunningTask, TaskError, TaskKey, TaskLinks } from '../../task/task.ts';
+import type { CommitOutcome, NewTask, Settled } from '../../task/task-store.ts';
+import type { Notify } from '../../task/task.ts';
 import { arrivalOf, endOfChild } from '../../durable/arrival.ts';
 import type { CheckpointOutcome } from '../../durable/journal-store.ts';
 import { arrive, putArrival } from './arrival-statements.ts';
 import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
-import type { Part, Sent } from './change-parts.ts';
+import type { Change, Followed, Part, Sent } from './change-parts.ts';
 import {
   effectParts,
   effectReasons,
@@ -52,40 +52,6 @@ import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
-
-export type Linked = TaskKey & {
-  readonly links?: TaskLinks | undefined;
-  /** Session of the ending attempt. */
-  readonly session?: string | undefined;
-  readonly leaseCounter?: number;
-};
-
-/** A running task with a follower, and its journal if it has one. */
-export interface Followed extends Pick<RunningTask, 'journal'> {
-  readonly follower: Follower;
-}
-
-/** A change of a task that requires changes of dependent rows. */
-export interface Change {
-  readonly task: Linked;
-  /** Default: `running`. */
-  readonly from?: 'ready' | 'running';
-  readonly to: 'ready' | 'running' | ChildEnding;
-  /** The task's own write. Its guard and nonce apply to the whole transaction. */
-  readonly own: Statement<'update'>;
-  /** The write to use instead if the task ends before its turn in its line: its place stays. */
-  readonly early?: Statement<'update'> | undefined;
-  /** The write to use instead if the task has a follower. */
-  readonly promote?: (followed: Followed) => Statement<'update'>;
-  /** Whether `own` is that write. */
-  readonly isFollowed?: boolean;
-  /** Creates the row that counts the children of this task. */
-  readonly batch?: Action;
-  /** The effects of the user's code in the same transaction. */
-  readonly effects?: readonly Effect[];
-  /** How it ends, for a durable task that waits for it. */
-  readonly outcome?: { readonly result?: Json | undefined; readonly error?: TaskError | undefined };
-}
 
 export class DependentRows {
   readonly #sender: Sender;

@@ -11,7 +11,7 @@ import type { ChildEnding } from '../../task/batch.ts';
 import type { SequencedStamp, Settled } from '../../task/task-store.ts';
 import type { Cancellation, Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
-import type { Change, Linked } from './dependent-rows.ts';
+import type { Change, Linked } from './change-parts.ts';
 import { DependentRows, followerIn } from './dependent-rows.ts';
 import { promoteFollower, promoteWaiting } from './follower-statements.ts';
 import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
-import { Keys, Lines } from '../../../../shared/tasks/picker/waits.ts';
+import { Lines } from '../../../../shared/tasks/picker/lines.ts';
+import { Keys } from '../../../../shared/tasks/picker/waits.ts';
 import { FRESH_MS, HELD_RECHECK_MS } from '../../../../shared/tasks/picker/tuning.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
