@@ -38,7 +38,7 @@ const TASK_TONES = { running: 'busy', done: 'good', dead: 'bad' };
 
 /**
  * A task's state, as the page and its addresses name it.
- * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly waitsForChildren?: boolean, readonly isSuspended?: boolean }} task
+ * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly waitsForChildren?: boolean | undefined, readonly isSuspended?: boolean | undefined }} task
  * @param {number} now
  */
 export function taskState({ state, readyAt = 0, waitsForChildren = false, isSuspended = false }, now) {

@@ -21,7 +21,7 @@ describe('leasehold cost', () => {
     );
     expect(out).toMatch(/^THE QUEUE ITSELF, A MONTH +EMPTY +A TASK A MINUTE +1M TASKS A DAY$/m);
     expect(out).toMatch(/^wakes +\$0\.00 +\$\d/m);
-    expect(out).toMatch(/^workers needed +4, with 10 tasks side by side in each$/m);
+    expect(out).toMatch(/^workers needed +4, with 10 tasks at once in each$/m);
     expect(out).toMatch(/^shards needed +1$/m);
     expect(out).toMatch(/^the first to bite: maxWorkers = 10, at .* tasks a day; then raise maxWorkers/m);
   });

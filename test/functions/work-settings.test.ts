@@ -135,6 +135,7 @@ test.skipIf(endpoint === null)('its variables are the settings of the worker', a
     lingerMs: 4_000,
     startWithinMs: 9_000,
     graceMs: 2_000,
+    stays: false,
   });
   const endsAt = deadlineMonotonicMs - (REMAINING_MS - 5_000);
   expect(endsAt).toBeGreaterThanOrEqual(before);

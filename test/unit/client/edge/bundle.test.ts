@@ -26,10 +26,10 @@ describe('the bundle of leasehold/edge', () => {
     );
   });
 
-  test('has at most 36 KB gzipped for what locks and enqueues', async () => {
+  test('has at most 37 KB gzipped for what locks and enqueues', async () => {
     const { text } = await bundleEdge(PARTS);
 
-    expect(gzippedKb(text)).toBeLessThanOrEqual(36);
+    expect(gzippedKb(text)).toBeLessThanOrEqual(37);
   });
 
   test('is as large as docs/edge.md says, within a twentieth', async () => {
