@@ -119,7 +119,11 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...['enqueued in place of another', 'enqueued to follow a running one'],
     ...['task.replace: applied', 'task.renew: applied'],
   ],
-  'tasks with writes of the user’s own': ['order enqueued', 'order of the other half'],
+  'tasks with writes of the user’s own': [
+    'order enqueued',
+    'order of the other half',
+    'order declined, because the stock is empty',
+  ],
   operators: [
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'retry: retried', 'retried the dead'),
     ...each('operator: ', 'reschedule: rescheduled', 'paused', 'paused a tenant'),

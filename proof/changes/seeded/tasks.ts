@@ -11,6 +11,15 @@ const RIVALS = { rivals: 30, tasks: 5, lockShare: 0, coordinationShare: 0 };
 
 export const TASK_MUTANTS: readonly Mutant[] = [
   {
+    id: 'M97',
+    what: 'no bar stands against late copies of an enqueue that a condition of its caller refused',
+    file: 'shared/tasks/rows/task/enqueue-with.ts',
+    from: "const instead = earlierAttempt === 'unknown' ?",
+    to: "const instead = (earlierAttempt as string) === 'never' ?",
+    killedBy: ['I2'],
+    changes: { orders: 60, stock: 0, late: 0.15, latestMs: 30_000, tasks: 5, lockShare: 0, coordinationShare: 0 },
+  },
+  {
     id: 'M1',
     what: 'a claim does not raise the lease counter',
     file: STATEMENTS,

@@ -30,6 +30,8 @@ export const effects: Family = (_assumptions, report) => {
   /** The task that the last request ended: what its receipts may be named after. */
   let lastEnded: { readonly request: number; readonly id: string } | undefined;
   const acknowledged = new Map<string, Step>();
+  /** Rows whose writers were told that nothing was applied. */
+  const declined = new Set<string>();
 
   function onReceipt({ row, after, request, process }: Applied): void {
     if (Number(after?.count) !== 1)
@@ -54,6 +56,7 @@ export const effects: Family = (_assumptions, report) => {
   }
 
   function onAcknowledged({ row, what, value }: Acknowledged): void {
+    if (what === 'declined') declined.add(row);
     const step = what === 'progress' ? stepOf(value) : undefined;
     if (step !== undefined) acknowledged.set(row, step);
   }
@@ -61,7 +64,8 @@ export const effects: Family = (_assumptions, report) => {
   /** An order and its task, which is the first in their transaction, are there together, or not at all. */
   function onOrders(event: HistoryEvent): void {
     if (event.kind !== 'applied') return;
-    const { row, request } = event;
+    const { row, request, process } = event;
+    if (declined.has(row)) report('I2', row, `was written by ${process}, who had been told that it was refused`);
     if (event.after?.state === 'ready' && event.before?.state === undefined) created = { request, task: row };
     const [, id] = ORDER.exec(row) ?? [];
     if (id === undefined || event.before !== undefined) return;

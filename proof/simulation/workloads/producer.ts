@@ -14,6 +14,7 @@ import { LINE, TASK_KEYS } from '../invariants/families.ts';
 import { TENANTS } from '../invariants/tenants.ts';
 import type { Profile } from '../profile.ts';
 import { USER_TABLE } from '../rows.ts';
+import { TAKE_FROM_STOCK } from './receipts.ts';
 import type { TaskInput } from './task-code.ts';
 import { drawKind, fillerOf } from './task-code.ts';
 
@@ -140,6 +141,20 @@ async function enqueueHuge(ports: ProducerPorts): Promise<void> {
   ports.seen('enqueued by reference');
 }
 
+/** An order that takes one from the stock. It is asked for once: if it is refused, nothing of it may be there, now or later. */
+async function orderFromStock({ process, client, recorder, seen }: ProducerPorts, id: string): Promise<void> {
+  const row = { TableName: USER_TABLE, Item: { id }, ConditionExpression: 'attribute_not_exists(id)' };
+  try {
+    await client.enqueue('quick', { kind: 'quick', half: 0 }, { id, writes: [{ Put: row }, TAKE_FROM_STOCK] });
+    seen('order taken from the stock');
+  } catch (error) {
+    if (!(error instanceof CommitRefusedError)) return;
+    const at = { at: process.now, process: process.name, row: `${USER_TABLE}/${id}` } as const;
+    recorder.emit({ kind: 'acknowledged', what: 'declined', ...at });
+    seen('order declined, because the stock is empty');
+  }
+}
+
 /** Orders that the user writes together with a task. An existing order refuses both. */
 export async function produceOrders(ports: ProducerPorts): Promise<void> {
   const { process, profile, prng, half, recorder, queue, seen } = ports;
@@ -167,6 +182,8 @@ export async function produceOrders(ports: ProducerPorts): Promise<void> {
       what: 'enqueued',
       row: taskRow({ queue, id }),
     });
+    // Whoever begins again after a crash asks for others, because what the crashed one has sent may still be applied.
+    await orderFromStock(ports, `stocked${order}-${process.name}`);
   }
 }
 

@@ -83,15 +83,17 @@ function receiptWrites(name: string): readonly UserWrite[] {
         ExpressionAttributeValues: { ':one': 1 },
       },
     },
-    {
-      Update: {
-        TableName: USER_TABLE,
-        Key: { id: 'stock' },
-        UpdateExpression: 'SET #stock = #stock - :one',
-        ConditionExpression: '#stock >= :one',
-        ExpressionAttributeNames: { '#stock': 'stock' },
-        ExpressionAttributeValues: { ':one': 1 },
-      },
-    },
+    TAKE_FROM_STOCK,
   ];
 }
+
+export const TAKE_FROM_STOCK: UserWrite = {
+  Update: {
+    TableName: USER_TABLE,
+    Key: { id: 'stock' },
+    UpdateExpression: 'SET #stock = #stock - :one',
+    ConditionExpression: '#stock >= :one',
+    ExpressionAttributeNames: { '#stock': 'stock' },
+    ExpressionAttributeValues: { ':one': 1 },
+  },
+};
