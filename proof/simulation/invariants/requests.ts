@@ -29,7 +29,7 @@ const LEAST_UNITS = 1 / 2;
 /** The write itself, and reads that belong to it: of the row, of its holder's session, of its key. */
 const PER_WRITE = { readUnits: 2, requests: 4 };
 /** With lagging reads a claim of an ended row is refused, and its row is read again. */
-const READ_UNITS_PER_WRITE_BEHIND = 3;
+const PER_WRITE_BEHIND = { readUnits: 3, requests: 5 };
 
 interface Load {
   readonly sent: Recent;
@@ -42,9 +42,10 @@ interface Load {
 
 export const requests: Family = (assumptions, report, measure) => {
   const { heldBack = 0, readsAreFresh } = assumptions;
-  const queries = queriesIn(assumptions);
+  // Each poll of the schedule may find entries, whose rows are one read more.
+  const reads = queriesIn(assumptions) + GAPS;
   const perWake = unitsOfWake(assumptions);
-  const unitsPerWrite = readsAreFresh ? PER_WRITE.readUnits : READ_UNITS_PER_WRITE_BEHIND;
+  const perWrite = readsAreFresh ? PER_WRITE : PER_WRITE_BEHIND;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
     const load = loads.get(process) ?? {
@@ -60,7 +61,7 @@ export const requests: Family = (assumptions, report, measure) => {
 
   /** Read units for polls. The window may begin after the permits read of the first wake. */
   function lookUnitsOf(process: string, at: number): number {
-    return isWaker(process) ? perWake * (loadOf(process).wakes.sumAt(at) + 1) : LEAST_UNITS * (queries + heldBack);
+    return isWaker(process) ? perWake * (loadOf(process).wakes.sumAt(at) + 1) : LEAST_UNITS * (reads + heldBack);
   }
 
   function judge(
@@ -84,9 +85,8 @@ export const requests: Family = (assumptions, report, measure) => {
       // RETRY judges the other attempts.
       if (previous !== undefined) return;
       const sent = loadOf(process).sent.add(at, 1);
-      // Each poll of the schedule may find entries, whose rows are one read more.
-      const looks = isWaker(process) ? lookUnitsOf(process, at) / LEAST_UNITS : queries + GAPS;
-      judge(process, at, ['requests', sent, looks, PER_WRITE.requests]);
+      const looks = isWaker(process) ? lookUnitsOf(process, at) / LEAST_UNITS : reads;
+      judge(process, at, ['requests', sent, looks, perWrite.requests]);
     },
     onRead({ process, at, readUnits, asked }) {
       // Its lists are as long as the queue.
@@ -94,7 +94,7 @@ export const requests: Family = (assumptions, report, measure) => {
       const load = loadOf(process);
       const sum = load.readUnits.add(at, readUnits);
       if (isWaker(process) && asked === PERMITS) load.wakes.add(at, 1);
-      judge(process, at, ['read units', sum, lookUnitsOf(process, at), unitsPerWrite]);
+      judge(process, at, ['read units', sum, lookUnitsOf(process, at), perWrite.readUnits]);
     },
   };
 };
