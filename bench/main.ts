@@ -22,10 +22,13 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   feel: () => import('./feel.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
+  listing: () => import('./listing.ts'),
   locks: () => import('./locks.ts'),
+  permits: () => import('./permits.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
   start: () => import('./start.ts'),
+  stuck: () => import('./stuck.ts'),
   units: () => import('./units.ts'),
 };
 
