@@ -104,7 +104,7 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
     const end = await runCommand(table, 'tasks', 'retry', 'one', '--name', 'x', '--limit', '3');
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('--name, --limit go with --all');
+    expect(end.err).toContain('--name, --limit require --all: an id names one task');
   });
 
   test('says that a queue which is paused is not known', async () => {
