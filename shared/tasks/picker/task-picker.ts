@@ -16,7 +16,7 @@
  * happened: not reading a full key's running tasks (if their worker has crashed, the key stands still for ever), counting the tasks of full
  * keys as a tenant's share (its other keys starve), and exiting before the last partition was polled (tasks wait for the next tick).
  */
-import { parentOf } from '../task/batch.ts';
+import { waiterIdOf } from '../task/batch.ts';
 import { QUANTUM } from '../task/group-walk.ts';
 import { laneName } from '../task/lane.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
@@ -182,7 +182,7 @@ export class TaskPicker {
     const isMissed = found.length === 0 && (concurrency !== undefined || line !== undefined);
     if (isMissed && place !== undefined) place.isHot = true;
     else if (isMissed) this.#partitions.expect(priority);
-    if (isOver && batch !== undefined) this.expectTasks([parentOf(batch)]);
+    if (isOver && batch !== undefined) this.expectTasks([waiterIdOf(batch)]);
     if (isMissed || found.length > 0 || batch !== undefined) this.#ports.onWorthPolling();
     const ahead = known.length > 0 ? await read() : [];
     this.#buffer.push(...ahead.map((one) => this.#buffered(one, place)));

@@ -30,9 +30,10 @@ export function childrenBatch({ id, leaseCounter }: Pick<Claim, 'id' | 'leaseCou
   return `${id}/${leaseCounter}`;
 }
 
-/** Returns the id of the task that waits for a batch with this id, if the id has that form. Other batches may have such an id, too. */
-export function parentOf(batch: string): string {
-  return batch.slice(0, Math.max(0, batch.lastIndexOf('/')));
+/** Returns the id of the task that waits for a batch, as far as the batch's id says: its parent, or a callback that was given no id. */
+export function waiterIdOf(batch: string): string {
+  const [, parent] = /^(.+)\/\d+$/s.exec(batch) ?? [];
+  return parent ?? `${batch}/then`;
 }
 
 export interface BatchCounts {

@@ -54,6 +54,19 @@ describe('the look for tasks', () => {
     expect(done).toBe(120);
   });
 
+  test('runs the callback of a batch at once, though the worker of its shard has ended', async () => {
+    const children = Array.from({ length: 200 }, () => ({ task: 'noop', input: null, options: {} }));
+    const then = { task: 'noop', input: null, options: {} };
+    const { done } = await drain(
+      simulatedWorld({ conflicts: true }),
+      { ...settings, workers: 20 },
+      { noop: defineTask({ name: 'noop', run: () => undefined }) },
+      (client) => client.enqueueBatch(children, { id: 'batch', then }),
+    );
+
+    expect(done).toBe(201);
+  });
+
   // Its polls of higher priorities take longer than until the first of them is due again.
   test('reaches tasks of low priority in a store that responds slowly', async () => {
     let sent = 0;
