@@ -182,8 +182,9 @@ export async function produceOrders(ports: ProducerPorts): Promise<void> {
       what: 'enqueued',
       row: taskRow({ queue, id }),
     });
-    // Whoever begins again after a crash asks for others, because what the crashed one has sent may still be applied.
-    await orderFromStock(ports, `stocked${order}-${process.name}`);
+    // Whoever begins again after a crash asks for others, because what the crashed one has sent may still be applied. Only unanswered
+    // requests are barred, so no network may repeat an answered one here.
+    if (profile.duplicate === 0) await orderFromStock(ports, `stocked${order}-${process.name}`);
   }
 }
 
