@@ -92,7 +92,8 @@ for (const document of DOCUMENTS)
   if (existsSync(path.join(ROOT, document)))
     cpSync(path.join(ROOT, document), path.join(DIST, document), { recursive: true });
 // A fifth of the package otherwise, and no alarm names them.
-rmSync(path.join(DIST, 'docs/pictures'), { recursive: true, force: true });
+for (const own of ['pictures', 'decisions.md', 'glossary.md'])
+  rmSync(path.join(DIST, 'docs', own), { recursive: true, force: true });
 console.log(`dist/ holds the package ${manifest.name}@${manifest.version}`);
 
 /** Writes the declarations of all modules. */
