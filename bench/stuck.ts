@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- stuck` measures the cost of tasks whose keys are always full, and the wait of plain tasks beside them.
+ * `npm run bench -- stuck` measures the cost of tasks whose keys are always full, and how long plain tasks wait meanwhile.
  *
  * Another live session runs one task of each key all the time. The other tasks of the key wait, and some of them are due later.
  * A standing worker polls the eight shards of the queue, which gets a plain task every five seconds. Time is simulated.
@@ -114,7 +114,7 @@ function holderOf({ runtime, stores }: IdleWorld): Promise<SessionHolder> {
   return SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
 }
 
-/** Claims one task of each key for the holder's session, and enqueues the others. Delayed tasks stand for tasks in backoff. */
+/** Claims one task of each key for the holder's session, and enqueues the others. Delayed tasks represent tasks in backoff. */
 async function fill(
   { runtime, stores, client }: IdleWorld,
   holder: string,

@@ -189,7 +189,7 @@ export interface KnownName {
   readonly fields: readonly string[] | undefined;
 }
 
-/** What has happened in a durable execution, and what it waits for. */
+/** The history of a durable execution, and the operations that it waits for. */
 export interface DurableView {
   readonly history: readonly HistoryEvent[];
   readonly awaited: readonly Awaited[];
@@ -199,7 +199,7 @@ export interface TaskView {
   readonly now: number;
   /** Without its journal. */
   readonly task: TaskRecord;
-  /** Of a durable task that has begun. */
+  /** The execution of a durable task that has begun. */
   readonly execution: DurableView | undefined;
   readonly isSuspended?: true | undefined;
   /** The task that waits, or has waited, for this one. */
@@ -340,7 +340,7 @@ interface Forced {
   readonly lockDelayMs?: number | undefined;
 }
 
-/** `refused`: its object had changed since the operator saw it; nothing was done. */
+/** `refused`: its object had changed since the operator saw it, so the store did not change. */
 export interface ActAnswer {
   readonly kind: 'done' | 'refused';
   readonly message: string;

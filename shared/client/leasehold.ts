@@ -126,7 +126,8 @@ const SESSION_SETTINGS = [
   'codeVersion',
   'events',
 ] as const;
-/** What a client in a module of its own needs, so that only those who import it bundle it. */
+
+/** Ports for a client in a separate module, so that only programs that import it bundle it. */
 export interface ClientParts extends Pick<LeaseholdFoundation, 'sender' | 'runtime'>, Pick<LeaseholdSettings, 'queue'> {
   readonly storeOptions: TaskStoreOptions;
 }

@@ -7,7 +7,8 @@ const clients = new WeakMap<Leasehold, ScheduleClient>();
 
 /**
  * Returns the recurring tasks of a client's table: define, list, run, pause and remove them.
- * A function and no property, so that a program without schedules does not load how cron expressions are read.
+ * It is a function and not a property, so that a program without schedules does not bundle the parser of cron expressions.
+ * @throws ConfigurationError unless the argument is a `Leasehold`
  */
 export function schedulesOf(leasehold: Leasehold): ScheduleClient {
   const known = clients.get(leasehold);

@@ -103,6 +103,7 @@ function facts(found, now, waitsForChildren) {
     ['queue', h('a', { href: to('tasks', { queue: found.queue }) }, found.queue)],
     ['priority', found.priority],
     ['tenant', found.tenant],
+    ['label', found.label],
     ['schedule', found.schedule && `${found.schedule.name}, slot ${moment(found.schedule.at)}`],
     [
       'covers',

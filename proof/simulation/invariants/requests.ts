@@ -42,7 +42,7 @@ interface Load {
 
 export const requests: Family = (assumptions, report, measure) => {
   const { heldBack = 0, readsAreFresh } = assumptions;
-  // Each poll of the schedule may find entries, whose rows are one read more.
+  // Each poll of the schedule may find entries. Their rows are one more read.
   const reads = queriesIn(assumptions) + GAPS;
   const perWake = unitsOfWake(assumptions);
   const perWrite = readsAreFresh ? PER_WRITE : PER_WRITE_BEHIND;

@@ -118,8 +118,8 @@ export function servable(
 const STILL_CUT_SHORT = 0.1;
 
 /**
- * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet, or behind others in its line, or of a paused
- * tenant.
+ * Groups rows by the reason not to count them, or by their key. `over`: no longer due, not due yet, behind others in its line, or of a
+ * paused tenant.
  * A worker must pass the turn of a task that was cancelled before it.
  * A key whose rate is used up still counts while its row has a running task, because the worker of that task may have crashed, and if its next
  * window begins before a worker that is started now has looked.

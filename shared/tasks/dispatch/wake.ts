@@ -79,7 +79,7 @@ export const INDEX_LAG_MS = 1_000;
 const NOTE_ATTEMPTS = 5;
 /** How long inserted ids are remembered. A task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
-/** A worker that comes this soon after one that has left already stays a little. */
+/** A worker that starts this soon after the last start stays a little. Set by `bench fanout --scene "one a second"`. */
 const COMES_AGAIN_MS = 10_000;
 /** Maximum number of recently inserted tasks to remember. */
 const MAX_ANNOUNCED_IDS = 10_000;

@@ -1,6 +1,7 @@
 /**
- * What one worker knows of the lines of its tasks: whose turn it is, and who stands behind it.
- * A line is left alone for a while after it was seen, and the next task of a line is read by its id, as `waits.ts` says of keys.
+ * One worker's knowledge of the lines of its tasks: the turn, and the tasks behind it.
+ * After a read, a line is not read again for a quarter of the time for which it has not changed. If a task of a line ends here, the next
+ * one is read by its id, without a poll.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';

@@ -2,7 +2,8 @@
  * `Rows` turns hints into candidates: it reads the rows of tasks, and says which of them this worker may try.
  *
  * Hints may be stale; the row decides what is proposed, and the condition of the claim decides what happens. Left out are tasks that are
- * checked out here, that a live session holds, whose key is full, whose turn has not come, or whose tenant is paused. Each is skipped for a while.
+ * checked out here, that a live session holds, whose key is full, whose turn has not come, or whose tenant is paused. Each is skipped for a
+ * while.
  * A task of an expired session may be taken over; expired sessions are ended on the way.
  */
 import { ClockSkewError, StoreUnavailableError } from '../../core/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * What one worker knows of the keys of its tasks: how many slots are free, and who waits for one (`lines.ts` has the lines).
+ * One worker's knowledge of the keys of its tasks: their free slots, and the tasks that wait for one. Lines: `lines.ts`.
  *
- * A full key is left alone for a while after it was seen: a quarter of the time for which it has not changed. Meanwhile its tasks are
+ * After a read, a full key is not read again for a quarter of the time for which it has not changed. Meanwhile its tasks are
  * skipped. If a task ends here, the next one of its key is read by its id, without a poll.
  *
  * A key may be full of tasks whose workers have crashed. The sessions of its known runners are read once a heartbeat. If the key's row counts

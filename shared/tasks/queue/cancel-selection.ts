@@ -37,7 +37,7 @@ export interface CancelAllReport {
   readonly cancelled: number;
   /** Running tasks whose holders were asked to stop them. */
   readonly requested: number;
-  /** Tasks that were there in the last round still, of as many as there may be: call it again. */
+  /** Tasks that the last round still found. If there are any, call it again. */
   readonly left: number;
 }
 

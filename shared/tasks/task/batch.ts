@@ -30,7 +30,10 @@ export function childrenBatch({ id, leaseCounter }: Pick<Claim, 'id' | 'leaseCou
   return `${id}/${leaseCounter}`;
 }
 
-/** Returns the id of the task that waits for a batch, as far as the batch's id says: its parent, or a callback that was given no id. */
+/**
+ * Returns the id of the task that waits for a batch: its parent, or its callback by the default id.
+ * The batch's id is the only source, so a callback with another id is found by polls.
+ */
 export function waiterIdOf(batch: string): string {
   const [, parent] = /^(.+)\/\d+$/s.exec(batch) ?? [];
   return parent ?? `${batch}/then`;

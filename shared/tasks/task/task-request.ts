@@ -49,7 +49,7 @@ export interface SharedTaskOptions {
   readonly tenant?: string;
   /** Discards the task if no worker has started it within this time after it is due: `'1h'`. */
   readonly expires?: SpanText;
-  /** What people call it, such as `'order o-7'`: at most 64 bytes on one line. Commands and the console show it and find it. */
+  /** A name for people, such as `'order o-7'`: at most 64 bytes on one line. Commands and the console show it. */
   readonly label?: string;
   /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;

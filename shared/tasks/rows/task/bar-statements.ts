@@ -10,7 +10,7 @@
  *
  * A condition of the caller's refuses such an enqueue, and the task's row may be absent then: a copy that the network delivers later could
  * be applied, when the condition is true. Therefore, if an attempt had no response, the bar follows the refusal. After a response there is
- * none: TLS delivers no request twice, and each refused call would leave a row.
+ * no bar: TLS does not deliver a request twice, and each refused call would leave a row.
  * Readers do not see it, and the next task of the id is written over it. Nothing else deletes it, since producers may not write `ttl`.
  */
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
