@@ -31,7 +31,7 @@ const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
 };
 /** For users, and for alarms, whose descriptions name sections of these. Texts for contributors stay in the repository. */
 const DOCUMENTS = [
-  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md'],
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
   ...['docs', 'console/README.md', 'consul/README.md', 'examples/README.md'],
 ];
 /** `from 'x'` and `import('x')` in declarations. */
