@@ -55,7 +55,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       graceMs,
       deadlineMonotonicMs,
       named: event.tasks,
-      hasDispatcher: true,
+      hasDispatcher: profile.dispatches,
       startWithinMs: START_WITHIN_MS,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
