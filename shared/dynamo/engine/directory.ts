@@ -10,6 +10,7 @@ import type { DynamoItem } from './driver.ts';
 import { joinKey, shardOf } from './keys.ts';
 import type { Sender } from './send.ts';
 import { directoryStatement } from './statement.ts';
+import type { Verb } from './verb.ts';
 
 export const DIRECTORY_SHARDS = 16;
 /** Number of small entries in half a read unit. A smaller page would cost the same. */
@@ -37,7 +38,7 @@ interface Place {
 }
 
 export interface DirectoryQuery {
-  readonly verb: string;
+  readonly verb: Verb;
   readonly table: string;
   readonly partitions: readonly string[];
   readonly prefix: string;

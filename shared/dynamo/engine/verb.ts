@@ -1,0 +1,48 @@
+/** The names of all statements, by row: `row.intent`. The book of scenes does not compile without a scene of each that is sent. */
+
+/** What is sent as a request, or as the first action of one. */
+interface Sent {
+  readonly session: 'create renew renewRemote expire invalidate get getMany page';
+  readonly lock:
+    | 'acquire takeOver acquireAll update release settle disown bar force put remove commit'
+    | 'get getMany getWithSession page';
+  readonly semaphore: 'create admit queue replace release forgo evict get page';
+  readonly waitgroup: 'create add lease begin done lose seal complete get members';
+  readonly ratelimit: 'take takeFromFull get';
+  readonly task:
+    | 'enqueue claim join takeOver markDead progress complete commit bar barNew retry discard giveUp release snooze'
+    | 'wait suspend checkpoint spill arrive beat cancel requestCancel expire reschedule revive replace renew promote'
+    | 'follow leaveLine get getMany page pageOfDead pageOfGroups';
+  readonly batch: 'create get';
+  readonly key: 'recount get getMany';
+  readonly line: 'pass get getMany';
+  readonly queue: 'change noteUse noteHints announceNames noteStarts get glance';
+  readonly schedule: 'put advance make due pause resume remove get getMany page';
+  readonly slot: 'take';
+  readonly payload: 'get delete';
+  readonly failure: 'keep get';
+  readonly arrival: 'put page';
+  readonly journal: 'page';
+  readonly audit: 'begin end page';
+  readonly epoch: 'raise';
+}
+
+/** What is only written beside another statement, in its transaction. */
+interface Beside {
+  readonly session: 'revoke';
+  readonly task: 'wake';
+  readonly batch: 'countDown';
+  readonly key: 'enter leave';
+  readonly line: 'join passAndJoin';
+  readonly payload: 'put';
+  readonly journal: 'put';
+}
+
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+type Named<Rows extends Sent | Beside> = {
+  [Row in keyof Rows & string]: `${Row}.${Words<Rows[Row] & string>}`;
+}[keyof Rows & string];
+
+export type SentVerb = Named<Sent>;
+/** Satellites add statements of rows of their own. */
+export type Verb = SentVerb | Named<Beside> | `check.${string}`;
