@@ -30,8 +30,8 @@ import { whenMs } from '../../core/validate/moment.ts';
 import type { OperatorPorts } from './operator-ports.ts';
 import type { PassReport, TurnReport } from './pass-turn.ts';
 import { passTurn, reportTurn } from './pass-turn.ts';
-import type { QueueRecord, QueueSettings } from '../task/queue-store.ts';
-import { MAX_PAUSED_TENANTS } from '../task/queue-store.ts';
+import type { QueueRecord } from '../task/queue-store.ts';
+import { queueStanding, tenantChanged } from './queue-change.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
 
@@ -365,23 +365,6 @@ export class TaskOperator {
 
 function isBeingEnded(report: CancelReport): report is Extract<CancelReport, { kind: 'cancelled' | 'requested' }> {
   return report.kind === 'cancelled' || report.kind === 'requested';
-}
-
-/** The reason of the queue's own pause stays. That of a tenant's is in the audit. */
-function tenantChanged(observed: QueueRecord | undefined, tenant: string, isPaused: boolean): QueueSettings {
-  const pausedTenants = new Set(observed?.pausedTenants);
-  if (isPaused) pausedTenants.add(tenant);
-  else pausedTenants.delete(tenant);
-  if (pausedTenants.size > MAX_PAUSED_TENANTS)
-    throw new ConfigurationError(
-      `${MAX_PAUSED_TENANTS} tenants are paused in this queue, which is the most: resume one, or pause the queue`,
-    );
-  return { isPaused: observed?.isPaused === true, reason: observed?.reason ?? '', pausedTenants };
-}
-
-function queueStanding({ isPaused, reason, pausedTenants }: QueueRecord): string {
-  const tenants = pausedTenants === undefined ? '' : `, ${pausedTenants.size} of its tenants paused`;
-  return `${isPaused ? 'paused' : 'open'} (${reason})${tenants}`;
 }
 
 function standing(task: TaskRecord | undefined): string {
