@@ -1,3 +1,4 @@
 /** `leasehold/worker`: a worker in your own process, such as a container. */
 export { createWorker } from '../shared/client/create-worker.ts';
 export type { Worker, WorkerOptions } from '../shared/client/create-worker.ts';
+export type { WorkTotals } from '../shared/client/run-until-stopped.ts';

@@ -16,6 +16,8 @@ import type { ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import { validName } from '../shared/core/validate/name.ts';
+import { switchFinishedList } from '../shared/tasks/task/finished-list.ts';
+import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
 import { parseDispatchEnv } from './env.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
@@ -51,6 +53,12 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       return error instanceof Error ? error : new Error(messageOf(error));
     }
   };
+  let isListSwitched = false;
+  const switchListOnce = async (queues: QueueStore): Promise<void> => {
+    if (isListSwitched) return;
+    await switchFinishedList(env.queue, env.listFinished, { queues, runtime: connection.runtime });
+    isListSwitched = true;
+  };
   return middy<Tick, DispatchResult>({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(logger))
     .use(logMetrics(telemetry.metrics))
@@ -59,6 +67,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const meter = createMeter();
       const stores = connection.open(meter);
       const notDefined = await defineOnce(stores);
+      await switchListOnce(stores.queues);
       const workers = workforceOf(env, { stores, starter, logger });
       const report = await dispatch(tick, awsRequestId, { ...stores, workers, onDamaged, spans }, env);
       const capacity = meter.read();

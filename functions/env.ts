@@ -56,6 +56,8 @@ export const ENV = {
   logEnds: 'LEASEHOLD_LOG_ENDS',
   /** Version of the task code, shown to operators. */
   codeVersion: 'LEASEHOLD_CODE_VERSION',
+  /** Whether the queue lists its finished tasks: 1 or 0. */
+  listFinished: 'LEASEHOLD_LIST_FINISHED',
   /** How attempt spans relate to the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
   /** Names of tasks with their own time metrics: a list, as JSON. */
@@ -119,6 +121,8 @@ export interface DispatchEnv extends QueueEnv {
   readonly maxClockSkewMs: number;
   /** The recurring tasks that the stack declares. */
   readonly schedules: readonly TaskSchedule[];
+  /** Whether to list finished tasks. Undefined: as the queue's row says. */
+  readonly listFinished: boolean | undefined;
 }
 
 export interface WorkEnv extends QueueEnv {
@@ -150,6 +154,10 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
     concurrency: numberOf(env, 'concurrency'),
     maxClockSkewMs: numberOf(env, 'maxClockSkewMs'),
     schedules: parseSchedules(env[ENV.schedules]),
+    listFinished:
+      env[ENV.listFinished] === undefined
+        ? undefined
+        : wholeNumber(env, ENV.listFinished, { min: 0, max: 1, default: 0 }) === 1,
   };
 }
 

@@ -70,6 +70,8 @@ const readyEntries = (queue: string): string => `${queue}#*`;
 /** Tasks of tenants and of keys with a limit, in the directory. */
 const groupEntries = (queue: string): string => `group#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
+/** Finished tasks of a queue that lists them. */
+const endedListing = (queue: string): string => `ended#${queue}#*`;
 
 /**
  * The dispatcher: takes the slot of its tick, creates the tasks of due schedules in the schedules' lines, requests replaced tasks to stop,
@@ -272,7 +274,10 @@ export function observeAccess(queue: string): AccessRule[] {
     {
       on: 'directory',
       actions: ['Query'],
-      keys: [...COORDINATION_LISTINGS, ...[deadListing(queue), groupEntries(queue), scheduleEntries(queue)]],
+      keys: [
+        ...COORDINATION_LISTINGS,
+        ...[deadListing(queue), endedListing(queue), groupEntries(queue), scheduleEntries(queue)],
+      ],
     },
   ];
 }

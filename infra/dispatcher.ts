@@ -125,10 +125,11 @@ export function dispatcherEnvironment(
   tableName: string,
   workerFunction: string,
 ): Record<string, string> {
-  const { queue, maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs, schedules } = settings;
+  const { queue, maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs, schedules, listFinished } = settings;
   const numbers = { maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs };
   return {
     ...variablesOf({ table: tableName, queue, workerFunction, ...numbers }),
+    ...(listFinished === undefined ? {} : variablesOf({ listFinished: Number(listFinished) })),
     ...(schedules.length === 0 ? {} : { [ENV.schedules]: schedulesText(schedules) }),
   };
 }

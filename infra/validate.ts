@@ -39,6 +39,7 @@ export interface WorkerSettings {
   readonly attemptSpans: AttemptSpans;
   readonly logEnds: boolean;
   readonly codeVersion: string | undefined;
+  readonly listFinished: boolean | undefined;
   readonly timedNames: readonly string[];
   /** X-Ray's mode in all functions; absent: active. */
   readonly tracing: Tracing | undefined;

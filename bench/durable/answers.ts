@@ -1,6 +1,6 @@
 /**
- * Time from the answer of a callback, or from the end of a short wait, to the next line of the waiting code, and from an enqueue to the
- * first line of a task: in one fleet in simulated time (`bench/woken-fleet.ts`), with no warm environment, or with a worker at work.
+ * Time from the answer of a callback to the next line of the waiting code, and from an enqueue to the first line of a
+ * task: in one fleet in simulated time (`bench/woken-fleet.ts`), with no warm environment, or with a worker at work.
  */
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
 import { durableTask } from '../../shared/client/durable.ts';
@@ -17,13 +17,8 @@ export interface AnswerTimes {
   /** Half of the times, in milliseconds. */
   readonly start: number;
   readonly answer: number;
-  readonly wait: number;
-  /** Time of workers per task that waits. */
-  readonly billedOfWait: number;
 }
 
-/** A short wait. */
-const WAIT_SECONDS = 5;
 /** Long enough for the worker to leave, if nothing keeps it. */
 const GAP_MS = {
   cold: { least: 4_000, most: 55_000 },
@@ -48,26 +43,17 @@ export async function measureAnswers(scene: AnswerScene, tasks: number, latencie
       reached(id);
     },
   });
-  const waits = durableTask({
-    name: 'waits',
-    run: async (_: unknown, ctx: DurableContext, { id }) => {
-      await ctx.step('first', async () => void asked.set(id, String(fleet.timeline.now)));
-      await ctx.wait('short', { seconds: WAIT_SECONDS });
-      reached(id);
-    },
-  });
   /** Keeps its worker at work. */
   const endless = defineTask({ name: 'endless', run: (_: unknown, { signal }) => untilAborted(signal) });
   const fleet = new WokenFleet({
     seed: 1n,
-    registry: registerTasks({ quick, asks, waits, endless }),
+    registry: registerTasks({ quick, asks, endless }),
     maxWorkers: 10,
     startWithinMs: 10_000,
     tickEveryMs: 60_000,
     workerLifeMs: 1e9,
     latencies,
     keepsEnvironments: false,
-    continues: true,
   });
   state.fleet = fleet;
   const { runtime, stores } = fleet.place('user');
@@ -98,27 +84,24 @@ export async function measureAnswers(scene: AnswerScene, tasks: number, latencie
     if ((await callbacks.succeed(asked.get(id) ?? '', 'yes')) !== 'accepted') throw new Error(`${id} was not answered`);
     return ended(id, at);
   };
-  const wait = async (id: string): Promise<number> => {
-    await gap();
-    await fleet.client.enqueue(waits, null, { id });
-    const late = await ended(id, 1_000 * WAIT_SECONDS);
-    return late - Number(asked.get(id));
-  };
   const all = async (): Promise<AnswerTimes> => {
     if (scene === 'live') await fleet.client.enqueue(endless, null);
     const times: { readonly start: number; readonly answer: number }[] = [];
     for (let nth = 0; nth < tasks; nth++)
       times.push({ start: await start(`s${nth}`), answer: await answer(`a${nth}`) });
-    await gap();
-    const { billedMs } = fleet;
-    const late: number[] = [];
-    for (let nth = 0; nth < tasks; nth++) late.push(await wait(`w${nth}`));
-    await gap();
     return {
-      start: half(times.map((each) => each.start)),
-      answer: half(times.map((each) => each.answer)),
-      wait: half(late),
-      billedOfWait: Math.round((fleet.billedMs - billedMs) / tasks),
+      start: Math.round(
+        percentile(
+          times.map((each) => each.start),
+          0.5,
+        ),
+      ),
+      answer: Math.round(
+        percentile(
+          times.map((each) => each.answer),
+          0.5,
+        ),
+      ),
     };
   };
   const restore = simulateTimers(fleet);
@@ -129,14 +112,9 @@ export async function measureAnswers(scene: AnswerScene, tasks: number, latencie
   }
 }
 
-function half(times: readonly number[]): number {
-  return Math.round(percentile(times, 0.5));
-}
-
-/** The SDK waits by the clock and the timers of its process, such as 20 ms before a suspension: they run in the fleet's time. */
-function simulateTimers({ timeline, clock }: WokenFleet): () => void {
-  const { setTimeout: realTimeout, clearTimeout: realClear, setImmediate: realImmediate } = globalThis;
-  const { now } = Date;
+/** The SDK waits by the timers of its process, such as 20 ms before a suspension: they run in the fleet's time. */
+function simulateTimers({ timeline }: WokenFleet): () => void {
+  const { setTimeout: realTimeout, clearTimeout: realClear } = globalThis;
   type Event = ReturnType<typeof timeline.after>;
   const later = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Event & object => {
     const event = timeline.after(ms, () => {
@@ -148,12 +126,9 @@ function simulateTimers({ timeline, clock }: WokenFleet): () => void {
   const cancel = (event?: Event): void => {
     if (event !== undefined) timeline.cancel(event);
   };
-  const soon = (run: (...args: unknown[]) => void, ...args: unknown[]): Event => later(run, 0, ...args);
-  Object.assign(globalThis, { setTimeout: later, clearTimeout: cancel, setImmediate: soon });
-  Date.now = () => clock.now();
+  Object.assign(globalThis, { setTimeout: later, clearTimeout: cancel });
   return () => {
-    Object.assign(globalThis, { setTimeout: realTimeout, clearTimeout: realClear, setImmediate: realImmediate });
-    Date.now = now;
+    Object.assign(globalThis, { setTimeout: realTimeout, clearTimeout: realClear });
   };
 }
 

@@ -28,6 +28,7 @@ interface Options extends QueueOptions {
   readonly sessionTtl: number;
   readonly untilDrained?: boolean;
   readonly codeVersion?: string;
+  readonly listFinished?: boolean;
   readonly attemptSpans: AttemptSpans;
 }
 
@@ -64,6 +65,11 @@ export function workCommand(bind: Bind): Command {
         .default(DEFAULT_ATTEMPT_SPANS),
     )
     .option(
+      '--list-finished',
+      'list finished tasks, for tasks list --state done: one write unit more for each task, 6 in place of 5',
+    )
+    .option('--no-list-finished', 'do not list finished tasks any more (default: as the queue did before)')
+    .option(
       '--until-drained',
       'end when no task is due or running here, nor retried within a second; exit code 1 if tasks died',
     )
@@ -78,7 +84,15 @@ Examples:
 }
 
 async function work(context: Context, options: Options): Promise<ExitCode> {
-  const { queue, shards, concurrency, sessionTtl: sessionTtlMs, untilDrained = false, codeVersion } = options;
+  const {
+    queue,
+    shards,
+    concurrency,
+    sessionTtl: sessionTtlMs,
+    untilDrained = false,
+    codeVersion,
+    listFinished,
+  } = options;
   const lines = attemptLines(context.output, context.runtime.clock);
   const work = await loadTaskModule(options.entry, { events: lines.events });
   lines.know(work.registry);
@@ -100,7 +114,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
       { ...work, events: atWork.events(work.events) },
       connection,
       { log: boundLog(lines.log, { queue }), spans, onEnqueued },
-      { queue, shards, concurrency, sessionTtlMs, untilDrained, codeVersion },
+      { queue, shards, concurrency, sessionTtlMs, untilDrained, codeVersion, listFinished },
       handBack.signal,
     );
   });

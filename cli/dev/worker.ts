@@ -79,7 +79,13 @@ async function work(): Promise<number> {
     const onEnqueued = enqueuedIn(settings, queue, engineWakes({ ...settings, clock: systemRuntime.clock }, queue));
     const spans = new TaskSpans(openTelemetry, DEFAULT_ATTEMPT_SPANS);
     const leasehold = tellingSessions(connection.leasehold);
-    await workHere(loaded, connection, { log: lines.log, spans, onEnqueued, leasehold }, options, handBack.signal);
+    await workHere(
+      loaded,
+      connection,
+      { log: lines.log, spans, onEnqueued, leasehold },
+      { ...options, listFinished: true },
+      handBack.signal,
+    );
     return EXIT.done;
   } catch (error) {
     const { message, exitCode, stack } = failureOf(error, settings.table);

@@ -18,6 +18,7 @@ export interface WorkHereOptions {
   readonly sessionTtlMs: number;
   readonly untilDrained: boolean;
   readonly codeVersion?: string | undefined;
+  readonly listFinished?: boolean | undefined;
 }
 
 interface WorkHerePorts {

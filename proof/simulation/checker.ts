@@ -9,6 +9,7 @@ import { families } from './invariants/families.ts';
 import { journal } from './invariants/journal.ts';
 import { ledger } from './invariants/ledger.ts';
 import { lines } from './invariants/lines.ts';
+import { listed } from './invariants/listed.ts';
 import { locks } from './invariants/locks.ts';
 import { outcomes } from './invariants/outcomes.ts';
 import { payloads } from './invariants/payloads.ts';
@@ -37,6 +38,7 @@ const FAMILIES: readonly Family[] = [
     tenants,
     families,
     lines,
+    listed,
     dispatching,
     schedules,
     effects,

@@ -2,7 +2,7 @@
 import { OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import { drawLasting } from './lasting.ts';
-import { drawKnobsWorld, drawLoneWorld, drawPolledWorld, drawShippedWorld, worldOf } from './other-worlds.ts';
+import { drawKnobsWorld, drawLoneWorld, drawShippedWorld, worldOf } from './other-worlds.ts';
 import type { FaultGroup, Profile, ProfileName, Switch } from './profile.ts';
 import { CALM, isLasting } from './profile.ts';
 
@@ -63,7 +63,6 @@ export function drawProfile(prng: Prng, name: ProfileName = 'swarm'): Profile {
   if (name === 'mix') return drawProfile(prng, worldOf(prng.fork('world')));
   if (name === 'knobs') return drawKnobsWorld(prng.fork(name), drawProfile(prng, 'swarm'));
   if (name === 'shipped') return drawShippedWorld(prng.fork(name), drawProfile(prng, 'swarm'));
-  if (name === 'polled') return drawPolledWorld(prng.fork(name));
   if (name === 'lone') return drawLoneWorld(prng.fork(name), drawProfile(prng, prng.chance(0.5) ? 'calm' : 'swarm'));
   const sized = drawSizes(prng);
   if (name === 'calm') return sized;
@@ -126,6 +125,7 @@ function drawFeatures(prng: Prng): Partial<Profile> {
     rivals: prng.fork('rivals').chance(0.4) ? 12 : 0,
     durables: prng.fork('durables').chance(0.3) ? 6 : 0,
     hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
+    listing: prng.fork('listing').chance(0.5),
     overlap: prng.fork('overlap').pick(OVERLAP_POLICIES),
     // Small, so that a commit's own condition often refuses it.
     stock: prng.fork('stock').pick([0, 5, 5]),

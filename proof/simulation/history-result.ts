@@ -57,6 +57,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
     shards: profile.shards + profile.strayShards,
     workersStay: profile.stays,
     overlap: profile.overlap,
+    lists: profile.listing,
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,

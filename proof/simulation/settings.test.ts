@@ -21,7 +21,6 @@ const WORKER = {
   idlePollMs: ['idlePollMs'],
   lingerMs: ['lingerMs'],
   stays: ['fansOut'],
-  shortWaitMs: 'the waits of durable tasks are shorter, or longer than a history',
   hasDispatcher: ['stays'],
   graceMs: ['invocationMs'],
   deadlineMonotonicMs: ['invocationMs'],
@@ -72,6 +71,7 @@ const FUNCTIONS = {
   timedNames: 'metrics write no row',
   logEnds: 'a log writes no row',
   codeVersion: 'a text for people',
+  listFinished: ['listing'],
 } as const satisfies Settings<keyof typeof ENV>;
 
 /** Only the lasting world `fanout` starts workers for bursts. */

@@ -1,14 +1,30 @@
 /** The simulated DynamoDB with our table and the user's, and the staleness that the profile asks for. */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import { queueKey } from '../../shared/dynamo/engine/keys.ts';
+import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 import { memoryTable } from '../../shared/testing/memory-table.ts';
 import type { AppliesRequests } from '../../test/support/machines/network.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 import type { Profile } from './profile.ts';
 import type { Row } from './rows.ts';
-import { TABLE_NAME, USER_TABLE, rowName } from './rows.ts';
+import { QUEUE_NAME, TABLE_NAME, USER_TABLE, rowName } from './rows.ts';
 
 const ENOUGH = 1_000_000;
+
+const AN_HOUR_MS = 3_600_000;
+
+/** The row of a queue that has listed its finished tasks since before the history. */
+export const LISTING_QUEUE = {
+  ...queueKey(QUEUE_NAME),
+  v: SCHEMA_VERSION,
+  queue: QUEUE_NAME,
+  paused: false,
+  reason: '',
+  updatedAt: 1,
+  listedSince: 1,
+  nonce: 'before the history',
+};
 
 export class SimulatedStore implements AppliesRequests {
   /** Changes arriving requests, to try changed guards; the tests of the protocol do not use it. */
@@ -25,10 +41,13 @@ export class SimulatedStore implements AppliesRequests {
       return prng.next() * staleMs;
     };
     const staleReads = profile().staleMs > 0 ? { indexLagMs: lagMs, readLagMs: lagMs } : undefined;
-    this.#dynamo = new SimulatedDynamo({ now, staleReads });
+    let isBefore = true;
+    this.#dynamo = new SimulatedDynamo({ now: () => (isBefore ? now() - AN_HOUR_MS : now()), staleReads });
     this.#dynamo.createTable(memoryTable(TABLE_NAME));
     this.#dynamo.createTable({ name: USER_TABLE, partition: { name: 'id', type: 'S' } });
     this.#setStock(profile().stock);
+    if (profile().listing) this.#dynamo.apply('put', { TableName: TABLE_NAME, Item: LISTING_QUEUE });
+    isBefore = false;
   }
 
   apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {

@@ -34,8 +34,9 @@ import type { Profile } from './profile.ts';
 import { calmed } from './profile.ts';
 import { Reached } from './reached.ts';
 import { Recorder } from './recorder.ts';
+import { rowName } from './rows.ts';
 import { Standing } from './standing.ts';
-import { SimulatedStore } from './store.ts';
+import { LISTING_QUEUE, SimulatedStore } from './store.ts';
 import { batchId, taskIds } from './workloads/producer.ts';
 import { durableIds } from './workloads/answers.ts';
 import type { Question } from './workloads/durable-code.ts';
@@ -142,6 +143,7 @@ class World {
       asks: this.#asks,
       ...judge,
     });
+    if (options.profile.listing) this.#recorder.changedByHand(rowName(LISTING_QUEUE), LISTING_QUEUE);
     const { concurrency } = options.profile;
     const settings = { maxWorkers: maxWorkersOf(options.profile), concurrency, startWithinMs: START_WITHIN_MS };
     this.#fanOut = new FanOut(options.profile, settings, {

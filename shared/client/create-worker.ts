@@ -50,6 +50,11 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly logEnds?: boolean | undefined;
   /** Version of your code, for example a commit: `leasehold tasks show` names it beside each attempt. */
   readonly codeVersion?: string | undefined;
+  /**
+   * Whether the queue lists its finished tasks, for commands and the console. Each task then costs one write unit more: 6 in place of 5.
+   * Workers without the option obey it too; `false` switches it off. Default: as the queue's row says; off in a new queue.
+   */
+  readonly listFinished?: boolean | undefined;
   /** How OpenTelemetry spans of attempts relate to the trace of their task: `parent` (default) or `link`. */
   readonly attemptSpans?: AttemptSpans | undefined;
 }
@@ -79,6 +84,7 @@ const OPTIONS = [
   'log',
   'logEnds',
   'codeVersion',
+  'listFinished',
   'attemptSpans',
 ] as const;
 
@@ -117,6 +123,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     untilDrained,
     logEnds,
     codeVersion: givenName('codeVersion', given.codeVersion),
+    listFinished: given.listFinished,
     concurrency: validWholeNumber('concurrency', given.concurrency ?? DEFAULT_CONCURRENCY, {
       min: 1,
       max: MAX_CONCURRENCY,

@@ -4,6 +4,7 @@ import type { DeclaringStore } from '../coordination/semaphore/semaphore-store.t
 import type { SessionStore } from '../session/session-store.ts';
 import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
+import { ListedQueues } from '../tasks/task/listed-queues.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
 import { createDeclaringStore } from '../coordination/semaphore/row/declaring-store.ts';
 import { createSessionReader } from '../session/row/session-reader.ts';
@@ -26,19 +27,20 @@ interface DispatchStores extends WakerStores {
   readonly schedules: ScheduleStore;
 }
 
-export function createWakerStores(sender: Sender, { table }: TaskStoreOptions): WakerStores {
+export function createWakerStores(sender: Sender, { table, listed }: TaskStoreOptions): WakerStores {
   return {
     tasks: createTaskReader(sender, table),
     sessions: createSessionReader(sender, table),
     semaphores: createDeclaringStore(sender, table),
-    queues: createQueueStore(sender, table),
+    queues: createQueueStore(sender, table, listed),
   };
 }
 
 export function createDispatchStores(sender: Sender, options: TaskStoreOptions): DispatchStores {
+  const listed = new ListedQueues();
   return {
-    ...createWakerStores(sender, options),
+    ...createWakerStores(sender, { ...options, listed }),
     slots: createSlotStore(sender, options.table),
-    schedules: createScheduleStore(sender, options),
+    schedules: createScheduleStore(sender, { ...options, listed }),
   };
 }

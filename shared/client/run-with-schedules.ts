@@ -8,10 +8,12 @@
  * A task that is enqueued in its process begins at once, or when it is due.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
-import { StoreUnavailableError } from '../core/errors.ts';
+import { isDenied } from '../core/denied.ts';
+import { StoreUnavailableError, messageOf } from '../core/errors.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import type { TaskRegistry } from '../tasks/task/definition.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
+import { switchFinishedList } from '../tasks/task/finished-list.ts';
 import { announceNames } from '../tasks/worker/announced-names.ts';
 import type { WorkerPorts, WorkerReport, WorkerSettings } from '../tasks/worker/run-worker.ts';
 import { runWorker } from '../tasks/worker/run-worker.ts';
@@ -19,6 +21,8 @@ import { runWorker } from '../tasks/worker/run-worker.ts';
 export type SchedulingPorts = WorkerPorts & { readonly queues: QueueStore; readonly schedules: ScheduleStore };
 
 export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'concurrency' | 'graceMs' | 'logEnds'> {
+  /** Whether the queue lists its finished tasks. Default: as its row says. */
+  readonly listFinished?: boolean | undefined;
   /** Minimum number of shards; the queue's row may name more. The worker owns all shards. */
   readonly shards: number;
   /** Exits when the queue has no due task. */
@@ -28,7 +32,7 @@ export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'conc
 type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 
 /** Maximum gaps between two polls, jittered: see above. */
-export const POLL_MS = { first: 220, idle: 730 };
+const POLL_MS = { first: 220, idle: 730 };
 /**
  * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence.
  * Most schedules are due on the minute. After finding a schedule that is due every second, it checks every second.
@@ -39,13 +43,17 @@ const RECUR_MS = { following: 1_000, idle: 3_500 };
 export async function runWithSchedules(
   registry: TaskRegistry,
   ports: SchedulingPorts,
-  { queue, shards: least, concurrency, graceMs, logEnds, untilDrained }: SchedulingSettings,
+  { queue, shards: least, concurrency, graceMs, logEnds, untilDrained, listFinished }: SchedulingSettings,
   handBack: AbortSignal,
 ): Promise<WorkerReport> {
   const { queues, log, runtime } = ports;
   const onDamaged = (error: unknown): void => log.error('row skipped', { error: String(error) });
   const recur = (): Promise<number> => enqueueDueSlots(queue, ports, onDamaged);
   let found = await recur();
+  await switchFinishedList(queue, listFinished, ports).catch((error: unknown) => {
+    if (!isDenied(error)) throw error;
+    log.warn('finished tasks are not listed', { error: messageOf(error) });
+  });
   const record = await queues.glance(queue);
   await announceNames(queue, registry.keys(), record, ports);
   const shards = Math.max(least, record?.shards ?? 0);

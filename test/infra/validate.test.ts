@@ -145,6 +145,7 @@ describe('settings that pass', () => {
     tracing: fc.constant(undefined),
     environment: fc.constant({}),
     schedules: fc.constant([]),
+    listFinished: fc.constant(undefined),
     lingerMs: fc.nat({ max: 5_000 }),
   });
 

@@ -22,6 +22,7 @@ import {
   end,
   enqueue,
   inAMinute,
+  listing,
   newTask,
   numbered,
   ready,
@@ -38,7 +39,7 @@ const claimsHere = ({ here, mine }: Party, task: Parameters<ReturnType<typeof st
 const isClaimed: Step = async (party) =>
   storeOf(party.there).claim((await taskOf(party)) as never, party.theirs.id, stamped(party.there));
 
-export const CLAIMS = [
+export const CLAIMS: readonly Scene[] = [
   scene('task.claim', 'claim', {
     before: ready(),
     act: claimsHere,
@@ -109,7 +110,7 @@ function EFFECT({ ports }: Process) {
 type Ending = keyof typeof HOW;
 
 /** An attempt that ends, of a task with these options. */
-function ending(verb: Ending, title: string, options: EnqueueOptions = {}, before?: Step): Scene<Ending> {
+function ending(verb: Ending, title: string, options: EnqueueOptions = {}, before?: Step): Scene {
   return scene(verb, title, {
     before: async (party) => {
       const task = await running(options)(party);
@@ -129,12 +130,15 @@ const NEXT = enqueue('next', IN_LINE);
 const FOLLOWER = enqueue('t', { onDuplicate: 'replace' }, { n: 2 });
 const ENDINGS = Object.keys(HOW) as Ending[];
 
-export const ENDS = [
+export const ENDS: readonly Scene[] = [
   ...ENDINGS.map((verb) => ending(verb, verb.slice('task.'.length))),
   ...ENDINGS.map((verb) => ending(verb, `${verb.slice('task.'.length)} with a place of a key`, OF_KEY)),
   ...ENDINGS.map((verb) => ending(verb, `${verb.slice('task.'.length)} before others of a line`, IN_LINE, NEXT)),
   ...ENDINGS.map((verb) => ending(verb, `${verb.slice('task.'.length)} with a follower`, {}, FOLLOWER)),
   ending('task.complete', 'complete for a tenant', { tenant: 'acme' }),
+  ...(['task.complete', 'task.commit', 'task.discard', 'task.giveUp'] as const).map((verb) =>
+    ending(verb, `${verb.slice('task.'.length)} in a queue that lists`, { label: 'order o-7' }, listing),
+  ),
   ending('task.retry', 'retry for a tenant', { tenant: 'acme' }),
   ending('task.complete', 'complete as the last of a line', IN_LINE),
   ending('task.complete', 'complete with a follower and a place of a key', OF_KEY, FOLLOWER),
@@ -174,6 +178,23 @@ export const ENDS = [
       return task;
     },
     act: ({ here }, task) => storeOf(here).expire(task, stamped(here)),
+  }),
+  scene('task.expire', 'expire in a queue that lists', {
+    before: async (party) => {
+      await listing(party);
+      const task = await ready({ expires: '1s' })(party);
+      await party.pass(5_000);
+      return task;
+    },
+    act: ({ here }, task) => storeOf(here).expire(task, stamped(here)),
+  }),
+  scene('task.leaveLine', 'pass the turn of a cancelled task in a queue that lists', {
+    before: async (party) => {
+      await all(listing, enqueue('head', IN_LINE), enqueue('t', IN_LINE), cancels())(party);
+      await all(claim('head'), end('complete', 'head'))(party);
+      return taskOf(party);
+    },
+    act: ({ here }, task) => storeOf(here).passTurn(task as never, stamped(here)),
   }),
   scene('task.leaveLine', 'pass the turn of a cancelled task, the last of its line', {
     before: async (party) => {
@@ -225,7 +246,7 @@ const commits =
   ({ here }: Party, task: RunningTask) =>
     storeOf(here).commit(claimOf(task), RESULT, spawned(here, line), numbered(here));
 
-export const CHILDREN = [
+export const CHILDREN: readonly Scene[] = [
   scene('batch.create', 'create a batch with a callback', {
     act: ({ here }) => createBatch(here, 2),
     rivals: { 'the callback is there': enqueue('then'), 'another creates it': ({ there }) => createBatch(there, 2) },

@@ -77,12 +77,18 @@ export function remains(rows: readonly DynamoItem[]): string {
 
 /** Without times, and without numbers of ids. */
 export function alike(text: string): string {
-  return text.replace(TIME, 'TIME').replace(ID, '$1').replace(ATTEMPTS, 'after some attempts');
+  return text
+    .replace(TIME, 'TIME')
+    .replace(ID, '$1')
+    .replace(ATTEMPTS, 'after some attempts')
+    .replace(WAITED, '$1WAITED#');
 }
 
 /** In milliseconds, in seconds, and as texts of the schedules. */
 const TIME = /\b0*1[78]\d{8}(?:\d{3}|)\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z\b/g;
 const ID = /\b(here|there)-\d{4}\b/g;
+/** In the entry of a task that ended while it waited. */
+const WAITED = /(#cancelled#\w+#)\d+#/g;
 const ATTEMPTS = /after \d+ attempts/g;
 
 /** The interference between a process and the table, at each of its later requests. */

@@ -2,10 +2,10 @@
 import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { enqueueDueSlots } from '../../shared/tasks/dispatch/recur.ts';
 import type { Process } from '../support/coordination.ts';
-import type { Party } from './scene.ts';
+import type { Party, Scene } from './scene.ts';
 import { scene } from './scene.ts';
 import type { Step } from './steps.ts';
-import { IN_LINE, OF_KEY, QUEUE, all, cancels, claim, end, enqueue, ready, stamped } from './steps.ts';
+import { IN_LINE, OF_KEY, QUEUE, all, cancels, claim, dead, end, enqueue, listing, ready, stamped } from './steps.ts';
 
 const operator = ({ here }: Party) => here.leasehold.operator;
 const other = ({ there }: Party) => there.leasehold.operator;
@@ -22,7 +22,7 @@ const startsAt = ({ runtime }: Process) => ({
 });
 const shardOf = { queue: QUEUE, priority: 'normal', shard: 0 } as const;
 
-export const QUEUES = [
+export const QUEUES: readonly Scene[] = [
   scene('queue.change', 'pause', {
     act: (party) => operator(party).pause({ reason: 'mine' }),
     rivals: { 'another resumes': (party) => other(party).resume({ reason: 'theirs' }) },
@@ -51,9 +51,17 @@ export const QUEUES = [
     before: (party) => other(party).pause(),
     act: (party) => queues(party).get(QUEUE),
   }),
-  scene('queue.glance', 'glance at a queue', {
-    before: (party) => other(party).pause(),
-    act: (party) => queues(party).glance(QUEUE),
+  scene('queue.listFinished', 'list finished tasks', {
+    before: (party) => other(party).resume(),
+    act: async (party) => queues(party).listFinished(QUEUE, await observed(party), true, stamped(party.here)),
+    rivals: { 'another pauses': (party) => other(party).pause({ reason: 'theirs' }) },
+  }),
+  scene('queue.listFinished', 'list finished tasks of a queue without a row', {
+    act: async (party) => queues(party).listFinished(QUEUE, undefined, true, stamped(party.here)),
+  }),
+  scene('queue.listFinished', 'list finished tasks no longer', {
+    before: listing,
+    act: async (party) => queues(party).listFinished(QUEUE, await observed(party), false, stamped(party.here)),
   }),
   scene('queue.noteUse', 'note what a worker serves', {
     act: async (party) => {
@@ -112,6 +120,13 @@ export const QUEUES = [
     before: ready({ tenant: 'acme' }),
     act: async ({ here }) => (await here.ports.tasks.pageOfGroups(shardOf, { after: ' ', limit: 50 })).entries.length,
   }),
+  scene('task.pageOfEnded', 'read a page of ended tasks', {
+    before: all(listing, ready({ label: 'order o-7' }), claim(), end('complete'), dead({}, 'u')),
+    act: async ({ here, world }) => {
+      const query = { queue: QUEUE, shards: 1, states: ['done', 'dead'], since: 0, until: world.clock.now() } as const;
+      return here.ports.operations.pageOfEnded(query, undefined);
+    },
+  }),
   scene('key.getMany', 'read keys', {
     before: counted,
     act: async ({ here }) => (await here.ports.tasks.getKeys(QUEUE, ['k'])).size,
@@ -160,7 +175,7 @@ const tick = async ({ here }: Party) => {
   return { made, heard };
 };
 
-export const SCHEDULES = [
+export const SCHEDULES: readonly Scene[] = [
   scene('schedule.put', 'define a schedule', {
     act: ({ here }) => schedulesOf(here.leasehold).define(HOURLY, 'report', 2, { cron: '0 * * * *' }),
     rivals: { 'another defines it': define() },
@@ -220,15 +235,6 @@ export const SCHEDULES = [
   scene('schedule.make', 'make the task of a due slot, with jitter and all missed', {
     before: due({ jitter: '1m', missed: 'all' }),
     act: tick,
-  }),
-  scene('schedule.due', 'read due schedules', {
-    before: due({}),
-    act: async ({ here: { ports, runtime } }) =>
-      (await ports.schedules.due(QUEUE, runtime.clock.now(), runtime.random, () => undefined)).length,
-  }),
-  scene('schedule.getMany', 'read a page of schedules', {
-    before: define(),
-    act: async ({ here }) => (await here.ports.schedules.page(QUEUE, undefined)).schedules.length,
   }),
   scene('schedule.get', 'read a schedule', { before: define(), act: (party) => schedules(party).get(HOURLY) }),
   scene('schedule.page', 'list schedules', {

@@ -108,6 +108,12 @@ export const cancels =
   ({ there }) =>
     there.leasehold.operator.cancel(id, { reason: 'theirs' });
 
+/** The queue lists its finished tasks, and both processes have read it. */
+export const listing: Step = async ({ here, there }) => {
+  await there.ports.queues.listFinished(QUEUE, undefined, true, stamped(there));
+  await here.ports.queues.get(QUEUE);
+};
+
 /** The row goes, as by an operator's hand. */
 export const remove =
   (key: { readonly pk: string; readonly sk: string }): Step =>

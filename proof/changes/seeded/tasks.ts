@@ -128,4 +128,22 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     killedBy: ['TOLD'],
     changes: RIVALS,
   },
+  {
+    id: 'M96',
+    what: 'a cancellation by an operator leaves no entry in the list of finished tasks',
+    file: 'shared/tasks/rows/task/task-endings.ts',
+    from: 'cancelWaitingTask(this.#table, observed, cancellation, ending)',
+    to: 'cancelWaitingTask(this.#table, observed, cancellation, stamp)',
+    killedBy: ['LISTED'],
+    changes: { listing: true, operator: true },
+  },
+  {
+    id: 'M97',
+    what: 'a commit leaves no entry in the list of finished tasks',
+    file: 'shared/tasks/rows/task/dynamo-task-store.ts',
+    from: "const ending = this.#endings.stampOf(claim, 'done', stamp);",
+    to: 'const ending = stamp;',
+    killedBy: ['LISTED'],
+    changes: { listing: true },
+  },
 ];

@@ -17,6 +17,8 @@ export interface Assumptions {
   readonly shards: number;
   /** Whether workers are long-lived, and so all have the same shards. */
   readonly workersStay?: boolean;
+  /** Whether the queue lists its finished tasks, from the beginning. */
+  readonly lists?: boolean;
   /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
   readonly ttlMs: number;

@@ -6,7 +6,6 @@ import { HandedBackError } from '../../../shared/tasks/task/control.ts';
 import { runWithSchedules } from '../../../shared/client/run-with-schedules.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/run-worker.ts';
 import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
-import { SHORT_WAIT_MS } from '../../../shared/tasks/worker/stay.ts';
 import { EnqueueBus } from '../../../shared/tasks/queue/enqueue-bus.ts';
 import type { Invocation } from '../fleet.ts';
 import { TABLE_NAME } from '../rows.ts';
@@ -53,11 +52,10 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       ...(profile.idlePollMs > 0 ? { idlePollMs: profile.idlePollMs } : {}),
       lingerMs: profile.lingerMs,
       stays: event.stays,
-      shortWaitMs: SHORT_WAIT_MS,
       graceMs,
       deadlineMonotonicMs,
       named: event.tasks,
-      hasDispatcher: profile.dispatches,
+      hasDispatcher: true,
       startWithinMs: START_WITHIN_MS,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.

@@ -9,8 +9,8 @@ import { allOf } from '../../core/runtime/all-of.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey, shardOf } from './keys.ts';
 import type { Sender } from './send.ts';
-import { directoryStatement } from './statement.ts';
-import type { Verb } from './verb.ts';
+import type { NameRange } from './statement.ts';
+import { backwardStatement, directoryStatement } from './statement.ts';
 
 export const DIRECTORY_SHARDS = 16;
 /** Number of small entries in half a read unit. A smaller page would cost the same. */
@@ -38,14 +38,15 @@ interface Place {
 }
 
 export interface DirectoryQuery {
-  readonly verb: Verb;
+  readonly verb: string;
   readonly table: string;
   readonly partitions: readonly string[];
-  readonly prefix: string;
+  /** The beginning of the names; or, for a listing from the last to the first, their range. */
+  readonly of: string | NameRange;
 }
 
 /**
- * Returns a page of all partitions, in order of name.
+ * Returns a page of all partitions, in order of name, or from the last name to the first.
  * @param after `next` of the previous page, an object in memory. Default: the first page.
  */
 export async function mergedPage(
@@ -59,7 +60,7 @@ export async function mergedPage(
   const items: DynamoItem[] = [];
   while (items.length < PAGE_LIMIT && places.length > 0) {
     places = (await allOf(places.map((place) => readOn(sender, query, place)))).filter(({ items }) => items.length > 0);
-    places = takeSmallest(places, items);
+    places = takeFirst(places, items, typeof query.of === 'string' ? compareNames : (a, b) => compareNames(b, a));
   }
   return { items, next: places.length === 0 ? undefined : places };
 }
@@ -68,9 +69,12 @@ async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Prom
   let found = place;
   // A page may be empty even if it is not the last.
   while (found.items.length === 0 && !found.isRead) {
-    const { verb, table, prefix } = query;
+    const { verb, table, of } = query;
     const options = { after: found.after, limit: query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT };
-    const statement = directoryStatement(verb, table, place.partition, prefix, options);
+    const statement =
+      typeof of === 'string'
+        ? directoryStatement(verb, table, place.partition, of, options)
+        : backwardStatement(verb, table, place.partition, of, options);
     const { Items = [], LastEvaluatedKey } = await sender.read(statement);
     found = { ...found, items: Items, after: LastEvaluatedKey, isRead: LastEvaluatedKey === undefined };
   }
@@ -80,18 +84,22 @@ async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Prom
 /**
  * Moves the first names into the page until it is full, or until a partition has no read entries left. @returns the positions after them
  */
-function takeSmallest(places: readonly Place[], page: DynamoItem[]): Place[] {
+function takeFirst(
+  places: readonly Place[],
+  page: DynamoItem[],
+  compare: (one: string, other: string) => number,
+): Place[] {
   const left = places.map((place) => ({ place, taken: 0 }));
   for (;;) {
     const [first, ...others] = left;
     if (first === undefined || page.length === PAGE_LIMIT) break;
-    let smallest = first;
-    for (const other of others) if (compareNames(nameAt(other), nameAt(smallest)) < 0) smallest = other;
-    const item = smallest.place.items[smallest.taken++];
+    let next = first;
+    for (const other of others) if (compare(nameAt(other), nameAt(next)) < 0) next = other;
+    const item = next.place.items[next.taken++];
     if (item !== undefined) page.push(item);
-    if (smallest.taken < smallest.place.items.length) continue;
-    if (!smallest.place.isRead) break;
-    left.splice(left.indexOf(smallest), 1);
+    if (next.taken < next.place.items.length) continue;
+    if (!next.place.isRead) break;
+    left.splice(left.indexOf(next), 1);
   }
   return left
     .map(({ place, taken }) => ({ ...place, items: place.items.slice(taken) }))

@@ -89,6 +89,11 @@ export function deadPartitionKey(queue: string, shard: number): string {
   return joinKey(['dead', queue, String(shard)]);
 }
 
+/** Index partition of the finished tasks of a queue that lists them. It has as many as the queue has shards. */
+export function endedPartitionKey(queue: string, shard: number): string {
+  return joinKey(['ended', queue, String(shard)]);
+}
+
 /** Returns the shard of a task. It depends on the hash of its id, so that a repeated write has the same shard. */
 export function shardOf(id: string, shards: number): number {
   return Number.parseInt(sha256(id).slice(0, 8), 16) % shards;

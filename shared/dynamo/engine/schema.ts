@@ -118,7 +118,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...KEPT_OPTIONS,
   ],
   // queue
-  ...['paused', 'pausedTenants', 'lanes', 'shards', 'took', 'unknown', 'names'],
+  ...['paused', 'pausedTenants', 'lanes', 'shards', 'listedSince', 'took', 'unknown', 'names'],
   ...['concurrency', 'startWithin', 'starts'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter', 'childrenDigest', 'countedAt'],

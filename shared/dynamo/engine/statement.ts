@@ -8,11 +8,10 @@
 import type { DynamoCalls, DynamoKind } from './driver.ts';
 import type { RowKey } from './keys.ts';
 import { DIRECTORY_INDEX } from './schema.ts';
-import type { Verb } from './verb.ts';
 
 export interface Statement<K extends DynamoKind = DynamoKind> {
   /** `row.intent`: its name in the meter and the logs. */
-  readonly verb: Verb;
+  readonly verb: string;
   readonly kind: K;
   readonly input: DynamoCalls[K]['input'];
   /** Returns the same write as of this wall time. Without it, the times in the write may be as old as its first attempt. */
@@ -40,7 +39,7 @@ export interface UpdateParts {
 }
 
 /** A conditional update. Its response has the resulting row (unless the writer does not need it) or the row that refused it. */
-export function updateStatement(verb: Verb, parts: UpdateParts): Statement<'update'> {
+export function updateStatement(verb: string, parts: UpdateParts): Statement<'update'> {
   return {
     verb,
     kind: 'update',
@@ -63,7 +62,7 @@ const IS_ABSENT = 'attribute_not_exists(#pk)';
 
 /** A put-if-absent that returns the existing row if there is one. @param over another guard, of a row that may be written over */
 export function createStatement(
-  verb: Verb,
+  verb: string,
   table: string,
   item: RowKey & Record<string, unknown>,
   { guard = IS_ABSENT, values }: { readonly guard?: string; readonly values?: Values } = {},
@@ -129,7 +128,7 @@ export function notingTimes<K extends keyof DynamoCalls>(statement: Statement<K>
   };
 }
 
-export function getStatement(verb: Verb, table: string, key: RowKey): Statement<'get'> {
+export function getStatement(verb: string, table: string, key: RowKey): Statement<'get'> {
   return {
     verb,
     kind: 'get',
@@ -138,7 +137,7 @@ export function getStatement(verb: Verb, table: string, key: RowKey): Statement<
 }
 
 export function batchGetStatement(
-  verb: Verb,
+  verb: string,
   table: string,
   keys: readonly RowKey[],
   options: { readonly consistent: boolean },
@@ -153,7 +152,7 @@ export function batchGetStatement(
 
 /** A page of one partition of the table or of an index, in order. It starts after `after`, the last key of the previous page. */
 export function queryStatement(
-  verb: Verb,
+  verb: string,
   table: string,
   condition: string,
   values: Values,
@@ -185,7 +184,7 @@ const DIRECTORY_PAGE_LIMIT = 100;
 
 /** A page of the directory: the keys of one kind of row whose name begins with `prefix`, in order. Eventually consistent. */
 export function directoryStatement(
-  verb: Verb,
+  verb: string,
   table: string,
   directory: string,
   prefix: string,
@@ -200,6 +199,28 @@ export function directoryStatement(
     { ':directory': directory, ...(isWhole ? {} : { ':prefix': prefix }) },
     { IndexName: DIRECTORY_INDEX.name, Limit: limit, after },
   );
+}
+
+/** The same, from the last name to the first, of names from `from` to before `to`. */
+export function backwardStatement(
+  verb: string,
+  table: string,
+  directory: string,
+  { from, to }: NameRange,
+  { after, limit }: { readonly after: unknown; readonly limit: number },
+): Statement<'query'> {
+  return queryStatement(
+    verb,
+    table,
+    '#directoryKey = :directory AND #directoryName BETWEEN :from AND :to',
+    { ':directory': directory, ':from': from, ':to': to },
+    { IndexName: DIRECTORY_INDEX.name, Limit: limit, ScanIndexForward: false, after },
+  );
+}
+
+export interface NameRange {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** Returns the placeholder map of the attributes in some expressions. Attributes begin with a small letter; map keys do not. */

@@ -23,6 +23,9 @@ import type { KeyReport, KeysQuery, RecountReport } from './key-report.ts';
 import { recountKey, reportKeys } from './key-report.ts';
 import type { ListingQuery } from './listing.ts';
 import { openTasks } from './listing.ts';
+import type { EndedEntry } from '../task/ended-list.ts';
+import type { EndedOptions } from './ended-tasks.ts';
+import { endedTasks } from './ended-tasks.ts';
 import type { EndedTask } from '../task/task.ts';
 import { validPriority } from '../task/task-request.ts';
 import type { When } from '../../core/validate/moment.ts';
@@ -204,6 +207,15 @@ export class TaskOperator {
       for (const task of await this.#ports.tasks.getMany(keys)) if (task.state === 'dead') yield task;
       after = next;
     } while (after !== undefined);
+  }
+
+  /**
+   * Lists the ended tasks of a queue, newest first, from index entries: some 300 for a read unit. Done and cancelled ones are listed only if
+   * the queue lists its finished tasks: see `listFinished` of its workers. Slightly delayed.
+   */
+  ended(options: KeyOption & EndedOptions = {}): AsyncGenerator<EndedEntry> {
+    validOptions('the options of ended', options, [...KEY_OPTION, 'states', 'since', 'until']);
+    return endedTasks(this.#ports, { ...options, queue: this.#queueOf(options) });
   }
 
   /**

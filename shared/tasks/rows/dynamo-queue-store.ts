@@ -1,3 +1,4 @@
+import type { ListedQueues } from '../task/listed-queues.ts';
 import type { Heard, QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -6,17 +7,29 @@ import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
 import * as statements from './queue-statements.ts';
 
-export function createQueueStore(sender: Sender, table: string): QueueStore {
+/** @param listed is told which queues list their finished tasks */
+export function createQueueStore(sender: Sender, table: string, listed?: ListedQueues): QueueStore {
   const rows = new Rows(sender, decodeQueue);
+  const noting = async (queue: string, read: Promise<QueueRecord | undefined>): Promise<QueueRecord | undefined> => {
+    const record = await read;
+    listed?.note(queue, record, sender.patience.clock.monotonic());
+    return record;
+  };
   return {
-    get: (queue) => rows.get(statements.readQueue(table, queue)),
+    get: (queue) => noting(queue, rows.get(statements.readQueue(table, queue))),
 
-    glance: (queue) => rows.get(statements.glanceAtQueue(table, queue)),
+    glance: (queue) => noting(queue, rows.get(statements.glanceAtQueue(table, queue))),
 
     change: (queue, observed, to, stamp) =>
       rows.write(statements.changeQueue(table, queue, observed, to, stamp), stamp),
 
     noteUse: (queue, observed, use, stamp) => rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp),
+
+    async listFinished(queue, observed, isOn, stamp) {
+      const outcome = await rows.write(statements.listFinished(table, queue, observed, isOn, stamp), stamp);
+      if (outcome.kind === 'applied') listed?.note(queue, outcome.row, sender.patience.clock.monotonic());
+      return outcome;
+    },
 
     announceNames: (queue, observed, names, stamp, limits) =>
       rows.write(statements.announceNames(table, queue, observed, names, stamp), stamp, limits),
@@ -40,6 +53,7 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
     // Caps the number, because a worker would poll any larger number of shards.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
+    ...statements.listingIn(item),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
     workerSettings: decodeWorkerSettings(item),
     unknownNames: decodeNames(item.unknown),

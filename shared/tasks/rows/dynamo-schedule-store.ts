@@ -18,8 +18,9 @@ import { ownEntries } from './index-entries.ts';
 import { SlotMaker } from './slot-maker.ts';
 import * as statements from './schedule-statements.ts';
 
-export function createScheduleStore(sender: Sender, { table, shards }: TaskStoreOptions): ScheduleStore {
-  const maker = new SlotMaker(sender, { table, shards });
+export function createScheduleStore(sender: Sender, options: TaskStoreOptions): ScheduleStore {
+  const { table } = options;
+  const maker = new SlotMaker(sender, options);
   const rows = new Rows(sender, decodeRow);
   return {
     get: (key) => rows.get(statements.readSchedule(table, key)),

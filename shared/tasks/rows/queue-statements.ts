@@ -13,6 +13,7 @@
  * | updatedAt | N, epoch ms | when it was paused or resumed | change; noteUse and announceNames if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
+ * | listedSince | N, epoch ms | since when tasks that end get an entry in the list of finished ones; absent: none does | listFinished |
  * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
@@ -25,6 +26,7 @@
 import { defined } from '../../core/defined.ts';
 import type { PlanningHints, QueueRecord, QueueSettings, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
@@ -88,6 +90,35 @@ export function noteUse(
       ':nonce': nonce,
       ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
+      ...defined({ ':observedNonce': observed?.nonce }),
+    },
+  });
+}
+
+/**
+ * Guard: as above, so that a late copy cannot switch on what was switched off since.
+ * Effect: whoever ends a task of the queue adds it to the list of finished tasks, or no longer does. A new queue row is open.
+ * Outcomes: refused = written since it was observed.
+ */
+export function listFinished(
+  table: string,
+  queue: string,
+  observed: QueueRecord | undefined,
+  isOn: boolean,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  return updateStatement('queue.listFinished', {
+    table,
+    key: queueKey(queue),
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    effect: `${SET_OPEN}, #nonce = :nonce${isOn ? ', #listedSince = :now' : ' REMOVE #listedSince'}`,
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':open': false,
+      ':none': '',
+      ':now': now,
+      ':nonce': nonce,
       ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
@@ -196,6 +227,11 @@ const SET_OPEN =
 const SET_USE = `${SET_OPEN}, #nonce = :nonce, #shards = :shards`;
 const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
+
+/** What a row says about the list, for those who need nothing else of it. */
+export function listingIn({ listedSince }: DynamoItem): Pick<QueueRecord, 'listedSince'> {
+  return typeof listedSince === 'number' ? { listedSince } : {};
+}
 
 export const readQueue = (table: string, queue: string): Statement<'get'> =>
   getStatement('queue.get', table, queueKey(queue));

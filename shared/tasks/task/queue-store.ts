@@ -15,6 +15,8 @@ export interface QueueRecord {
   readonly lanes?: ReadonlySet<string> | undefined;
   /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has recorded it yet. */
   readonly shards?: number | undefined;
+  /** Since when each task of the queue that ends gets an entry in the list of finished tasks. Undefined: none does. */
+  readonly listedSince?: number | undefined;
   /** Recent mean time of a task in a slot, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined recently. */
@@ -98,6 +100,13 @@ export interface QueueStore {
    * Refused when it was written since it was observed.
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
+  /** Switches the list of finished tasks on or off. Refused when it was written since it was observed. */
+  listFinished(
+    queue: string,
+    observed: QueueRecord | undefined,
+    isOn: boolean,
+    write: Stamp,
+  ): Promise<Outcome<QueueRecord>>;
   /**
    * Announces the names of tasks that a worker defines, and creates the row if it is missing. Keeps what operators and dispatchers have
    * written. Refused if other names were announced since the row was observed.

@@ -1,6 +1,7 @@
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { KeyState } from './key-limit.ts';
+import type { EndedEntry, EndedQuery } from './ended-list.ts';
 import type { LineState } from './line.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
 
@@ -46,6 +47,11 @@ export interface TaskOperatorStore {
     observed: LineState,
     write: Stamp,
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'none' | 'unknown' }>;
+  /** Entries of ended tasks, newest first, a page at a time. Eventually consistent. */
+  pageOfEnded(
+    query: EndedQuery,
+    after: unknown,
+  ): Promise<{ readonly entries: readonly EndedEntry[]; readonly next: unknown }>;
   /** Dead tasks and when they died, a page at a time. Eventually consistent. */
   pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly DeadHint[]; readonly next: unknown }>;
 }

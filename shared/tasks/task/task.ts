@@ -241,21 +241,30 @@ export interface CancelledTask extends TaskFacts {
 export type TaskRecord = ReadyTask | RunningTask | DoneTask | DeadTask | CancelledTask;
 export type TaskState = TaskRecord['state'];
 
+/** What the write that ends a task knows of it, for its entry in the list of finished tasks. */
+export interface EndFacts {
+  readonly name?: string | undefined;
+  readonly attempts?: number | undefined;
+  readonly readyAt?: number | undefined;
+  readonly claimedAt?: number | undefined;
+  readonly label?: string | undefined;
+}
+
 /** A claim as proof: every operation of its holder is conditional on it. */
-export interface Claim extends TaskKey {
+export interface Claim extends TaskKey, EndFacts {
   readonly priority: Priority;
   readonly session: string;
   readonly leaseCounter: number;
-  /** For the history only. */
-  readonly claimedAt?: number | undefined;
   readonly tenant?: string | undefined;
   readonly links?: TaskLinks | undefined;
   /** The count of hand-backs that a release writes; absent: the row has it already. */
   readonly handBacks?: number | undefined;
 }
 
-export function claimOf({ queue, id, priority, session, leaseCounter, claimedAt, tenant, links }: RunningTask): Claim {
-  return { queue, id, priority, session, leaseCounter, claimedAt, tenant, links };
+export function claimOf(task: RunningTask): Claim {
+  const { queue, id, priority, session, leaseCounter, claimedAt, tenant, links, name, readyAt, attempts, label } = task;
+  const claim = { queue, id, priority, session, leaseCounter, claimedAt, tenant, links, name, readyAt, attempts };
+  return label === undefined ? claim : { ...claim, label };
 }
 
 /** The entry in a session's own row that tells the session to give up a claim. */

@@ -10,6 +10,7 @@ import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../../shared/client/leasehold.ts';
 import { createStores } from '../../../shared/client/stores.ts';
 import { DEFAULT_TTL_MS } from '../../../shared/core/lease/timing.ts';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
 import { shardOf } from '../../../shared/dynamo/engine/keys.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
@@ -165,6 +166,19 @@ const OPTIONS: { readonly [Name in keyof WorkerOptions]-?: Option<WorkerOptions[
     seen: [true, false],
   },
   codeVersion: { value: () => 'a1b2c3', see: sessionsWith('codeVersion'), seen: [['a1b2c3'], [undefined]] },
+  listFinished: {
+    value: () => true,
+    async see(options, queue) {
+      await found(options, queue);
+      try {
+        for await (const { kind } of at(queue).operator.ended()) return kind;
+      } catch (error) {
+        return error instanceof ConfigurationError && 'no list';
+      }
+      return 'no entry';
+    },
+    seen: ['ended', 'no list'],
+  },
   attemptSpans: {
     value: () => 'link',
     async see(options, queue) {

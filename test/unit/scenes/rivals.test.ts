@@ -56,6 +56,7 @@ const IN_PARTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'whether a line is stuck is asked before it is passed': ['pass a line whose task is gone', 'pass a line of one'],
   'a note for others is made again by the next': ['note more of what a worker serves'],
+  'whoever switches the list looks again after a refusal': ['list finished tasks'],
   'the earlier task is cancelled, then the next one is made': ['run a schedule that replaces a running task'],
   'the slot that another made in between is skipped': ['make the task of a due slot that would skip'],
 };

@@ -1,6 +1,7 @@
 /** The part of the task store for clients that only add tasks: a separate module, so that their bundles stay small. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { AddingStore, Begun } from '../../queue/task-adder.ts';
+import type { ListedQueues } from '../../task/listed-queues.ts';
 import type { TakenTask } from '../../task/dedup.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { TaskKey } from '../../task/task.ts';
@@ -42,6 +43,8 @@ export interface TaskStoreOptions {
   readonly table: string;
   /** Partitions of the ready index per queue and priority, for new tasks; existing ones stay where they are. */
   readonly shards: number;
+  /** Queues that list their finished tasks. Absent: none. */
+  readonly listed?: ListedQueues | undefined;
   /** Called with tasks that were just created, at the time of their write. A task behind others of its line is left out. */
   readonly onCreated?: ((tasks: readonly NewTask[], now: number) => void) | undefined;
 }

@@ -13,7 +13,9 @@ import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, TaskKey } from '../../task/task.ts';
 import { spawnedAttribute } from './attributes.ts';
-import { FINISH, HAS_NO_FOLLOWER, IS_MINE, LEAVE_INDEX, finishValues, mineValues } from './task-statements.ts';
+import type { EndStamp } from './ended-entries.ts';
+import { leaveFor } from './ended-entries.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_MINE, finishValues, mineValues } from './task-statements.ts';
 
 /**
  * Guard: mine, and not barred.
@@ -24,9 +26,10 @@ export function commitTask(
   table: string,
   claim: Claim,
   { result, children }: { readonly result: StoredText | undefined; readonly children: readonly TaskKey[] },
-  stamp: SequencedStamp,
+  stamp: SequencedStamp & EndStamp,
 ): Statement<'update'> {
   const spawned = children.length === 0 ? undefined : spawnedAttribute(claim.queue, children);
+  const leave = leaveFor(stamp);
   return updateStatement('task.commit', {
     table,
     key: taskKey(claim.queue, claim.id),
@@ -35,12 +38,13 @@ export function commitTask(
       FINISH,
       ...(result === undefined ? [] : [', #result = :result']),
       ...(spawned === undefined ? [] : [', #spawned = :spawned']),
-      ` ${LEAVE_INDEX}`,
+      `${leave.set} ${leave.remove}`,
     ].join(''),
     omitsNewRow: true,
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
+      ...leave.values,
       ...defined({ ':result': result, ':spawned': spawned }),
       ':sequence': stamp.sequence,
     },

@@ -37,7 +37,8 @@ export function createJournalStore(tasks: { readonly parts: unknown }): JournalS
 
     end(claim, elements, { result, error }, stamp, limits) {
       const stored = result === undefined ? undefined : storedJson(result);
-      const own = endDurable(table, claim, elements, { result: stored, error }, stamp);
+      const ending = endings.stampOf(claim, error === undefined ? 'done' : 'dead', stamp);
+      const own = endDurable(table, claim, elements, { result: stored, error }, ending);
       const verb = error === undefined ? 'complete' : 'discard';
       return endings.end(verb, claim, own, stamp, { limits, result, error });
     },

@@ -9,6 +9,7 @@ import { Rows } from '../../../dynamo/engine/rows.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
+import { pageOfEnded } from './ended-list-store.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import { keptSeat, TaskCreation } from './task-creation.ts';
@@ -68,6 +69,8 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
 
     passLine: (queue, key, observed, stamp) =>
       sender.write(changeLine(table, { queue, key }, observed, { pass: observed.turn, joins: 0 }, stamp), stamp.nonce),
+
+    pageOfEnded: (query, after) => pageOfEnded(sender, table, query, after),
 
     async pageOfDead(queue, after) {
       const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;

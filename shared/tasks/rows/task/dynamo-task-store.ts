@@ -89,19 +89,31 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
   }
 
   readonly complete: TaskStore['complete'] = (claim, result, stamp, limits) =>
-    this.#endings.end('complete', claim, statements.completeTask(this.table, claim, encode(result), stamp), stamp, {
-      limits,
-      result,
-    });
+    this.#endings.end(
+      'complete',
+      claim,
+      statements.completeTask(this.table, claim, encode(result), this.#endings.stampOf(claim, 'done', stamp)),
+      stamp,
+      { limits, result },
+    );
 
   readonly discard: TaskStore['discard'] = (claim, error, stamp, limits) =>
-    this.#endings.end('discard', claim, statements.discardTask(this.table, claim, error, stamp), stamp, {
-      limits,
-      error,
-    });
+    this.#endings.end(
+      'discard',
+      claim,
+      statements.discardTask(this.table, claim, error, this.#endings.stampOf(claim, 'dead', stamp)),
+      stamp,
+      { limits, error },
+    );
 
   readonly giveUp: TaskStore['giveUp'] = (claim, reason, stamp, limits) =>
-    this.#endings.end('giveUp', claim, statements.giveUpTask(this.table, claim, reason, stamp), stamp, { limits });
+    this.#endings.end(
+      'giveUp',
+      claim,
+      statements.giveUpTask(this.table, claim, reason, this.#endings.stampOf(claim, 'cancelled', stamp)),
+      stamp,
+      { limits },
+    );
 
   readonly retry: TaskStore['retry'] = (claim, failure, stamp, limits) => {
     const own = statements.retryTask(this.table, claim, failure, this.#options.shards, stamp);
@@ -118,26 +130,36 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
   };
 
   readonly markDead: TaskStore['markDead'] = (observed, error, stamp) =>
-    this.#endings.end('markDead', observed, statements.markDead(this.table, observed, error, stamp), stamp, { error });
+    this.#endings.end(
+      'markDead',
+      observed,
+      statements.markDead(this.table, observed, error, this.#endings.stampOf(observed, 'dead', stamp)),
+      stamp,
+      { error },
+    );
 
   readonly cancel: TaskStore['cancel'] = (...cancelling) => this.#endings.cancel(...cancelling);
 
   readonly expire: TaskStore['expire'] = (observed, stamp) => {
     const early = expireTask(this.table, observed, EXPIRED, stamp, this.#options.shards);
-    return this.#endings.end('expire', observed, expireTask(this.table, observed, EXPIRED, stamp), stamp, { early });
+    const own = expireTask(this.table, observed, EXPIRED, this.#endings.stampOf(observed, 'cancelled', stamp));
+    return this.#endings.end('expire', observed, own, stamp, { early });
   };
 
   readonly passTurn: TaskStore['passTurn'] = (observed, stamp, limits) => {
     const { queue, id, links } = observed;
     // Its batch has counted its end.
     const task = { queue, id, links: { line: links?.line } };
-    const own = leaveLine(this.table, observed, stamp);
+    // It has ended when it was cancelled.
+    const { place } = this.#endings.stampOf(observed, 'cancelled', { ...stamp, now: observed.finishedAt });
+    const own = leaveLine(this.table, observed, { ...stamp, place });
     return this.#endings.end('passTurn', task, own, stamp, { limits });
   };
 
   readonly commit: TaskStore['commit'] = async (claim, result, effects, stamp, limits) => {
     // The nonce is unique per logical commit and the same for all its attempts, as the service's idempotency token requires.
-    const own = commitTask(this.table, claim, { result: encode(result), children: spawnedIn(effects) }, stamp);
+    const ending = this.#endings.stampOf(claim, 'done', stamp);
+    const own = commitTask(this.table, claim, { result: encode(result), children: spawnedIn(effects) }, ending);
     const change = { ...this.#endings.changeOf('complete', claim, own, stamp, { result }), effects };
     const outcome = await this.#endings.linked.commit(change, stamp, limits);
     if (outcome.kind === 'applied') this.#options.onCreated?.(spawnedIn(effects), stamp.now);

@@ -32,14 +32,14 @@ import type { CheckpointWrite, JournalTail } from '../../durable/journal-store.t
 import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, TaskError, TaskKey } from '../../task/task.ts';
 import { APPEND } from './arrival-statements.ts';
+import type { EndStamp } from './ended-entries.ts';
+import { LEAVE_READY, leaveFor } from './ended-entries.ts';
 import { andLeave, moveInTime } from './place.ts';
 import {
   FINISH,
   HAS_NO_FOLLOWER,
   IS_MINE,
   LEAVE_CLAIM,
-  LEAVE_INDEX,
-  LEAVE_READY,
   LIST_AS_DEAD,
   deathValues,
   finishValues,
@@ -143,8 +143,9 @@ export function endDurable(
   claim: Claim,
   elements: readonly string[],
   { result, error }: { readonly result?: StoredText | undefined; readonly error?: TaskError | undefined },
-  stamp: SequencedStamp,
+  stamp: SequencedStamp & EndStamp,
 ): Statement<'update'> {
+  const leave = leaveFor(stamp);
   const isDead = error !== undefined;
   const values: Values = {
     ...mineValues(claim),
@@ -162,8 +163,8 @@ export function endDurable(
   if (!isDead)
     return updateStatement('task.complete', {
       ...parts,
-      effect: `${FINISH}, ${APPEND}${result === undefined ? '' : ', #result = :result'} ${LEAVE_INDEX}, #open`,
-      values: { ...values, ...defined({ ':result': result }) },
+      effect: `${FINISH}, ${APPEND}${result === undefined ? '' : ', #result = :result'}${leave.set} ${leave.remove}, #open`,
+      values: { ...values, ...leave.values, ...defined({ ':result': result }) },
     });
   return updateStatement('task.discard', {
     ...parts,

@@ -20,7 +20,8 @@ import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
-import { LEAVE_INDEX } from './task-statements.ts';
+import type { EndStamp } from './ended-entries.ts';
+import { leaveFor } from './ended-entries.ts';
 
 /** One transaction's change to a line: the turn of a task is over, others join, or both. */
 interface LineStep {
@@ -80,17 +81,20 @@ export function tailOf(seen: LineState | undefined, now: number): number {
  * Effect: it no longer stands in its line, and may be deleted. The same transaction passes the turn.
  * Outcomes: refused = another worker was faster, or the task was made ready again.
  */
-export function leaveLine(table: string, observed: CancelledTask, { now, nonce }: Stamp): Statement<'update'> {
+export function leaveLine(table: string, observed: CancelledTask, stamp: EndStamp): Statement<'update'> {
+  const { now, nonce } = stamp;
+  const leave = leaveFor(stamp);
   return updateStatement('task.leaveLine', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#nonce = :observedNonce',
-    effect: `SET #ttl = :ttl, #nonce = :nonce ${LEAVE_INDEX}`,
+    effect: `SET #ttl = :ttl, #nonce = :nonce${leave.set} ${leave.remove}`,
     omitsNewRow: true,
     values: {
       ':observedNonce': observed.nonce,
       ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task),
       ':nonce': nonce,
+      ...leave.values,
     },
   });
 }

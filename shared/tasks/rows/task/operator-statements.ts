@@ -21,7 +21,9 @@ import { andForget } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
-import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
+import type { EndStamp } from './ended-entries.ts';
+import { leaveFor } from './ended-entries.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, finishValues, observedValues } from './task-statements.ts';
 
 /**
  * Guard: it waits, and was not written since it was observed, so that a late attempt cannot cancel other work under the id.
@@ -33,7 +35,7 @@ export function cancelWaitingTask(
   table: string,
   observed: ReadyTask,
   cancellation: Cancellation,
-  stamp: Stamp,
+  stamp: EndStamp,
   shards?: number,
 ): Statement<'update'> {
   const end = endOf(observed, cancellation, stamp, shards);
@@ -55,7 +57,7 @@ export function expireTask(
   table: string,
   observed: ReadyTask,
   reason: string,
-  stamp: Stamp,
+  stamp: EndStamp,
   shards?: number,
 ): Statement<'update'> {
   const end = endOf(observed, { at: stamp.now, reason }, stamp, shards);
@@ -82,14 +84,15 @@ export function cancelAbandonedTask(
   table: string,
   observed: RunningTask,
   cancellation: Cancellation,
-  stamp: Stamp,
+  stamp: EndStamp,
 ): Statement<'update'> {
+  const end = cancelled(cancellation, stamp);
   return updateStatement('task.cancel', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: `${IS_OBSERVED} AND ${HAS_NO_FOLLOWER}`,
-    effect: CANCEL,
-    values: { ...observedValues(observed), ...cancelValues(cancellation, stamp) },
+    effect: end.effect,
+    values: { ...observedValues(observed), ...end.values },
   });
 }
 
@@ -280,16 +283,14 @@ function seatValues(seat: Seat | undefined): UpdateParts['values'] {
   return defined({ ':line': seat?.key, ':ticket': seat?.ticket });
 }
 
-const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}`;
-
 /** The end of a waiting task. @param shards its turn in its line has not come: its place stays, as of a task that is due */
 function endOf(
   observed: ReadyTask,
   cancellation: Cancellation,
-  stamp: Stamp,
+  stamp: EndStamp,
   shards: number | undefined,
 ): Pick<UpdateParts, 'effect' | 'values'> {
-  if (shards === undefined) return { effect: CANCEL, values: cancelValues(cancellation, stamp) };
+  if (shards === undefined) return cancelled(cancellation, stamp);
   const { now, nonce } = stamp;
   const readyAt = Math.min(observed.readyAt, now);
   const place = moveTo({ ...observed, ...groupOf(observed.links) }, { readyAt, now, shards });
@@ -305,8 +306,12 @@ function endOf(
   };
 }
 
-function cancelValues(cancellation: Cancellation, stamp: Stamp) {
-  return { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation } };
+function cancelled(cancellation: Cancellation, stamp: EndStamp): Pick<UpdateParts, 'effect' | 'values'> {
+  const { set, remove, values } = leaveFor(stamp);
+  return {
+    effect: `${FINISH}, #cancellation = :cancellation${set} ${remove}`,
+    values: { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation }, ...values },
+  };
 }
 
 /** Strongly consistent. */

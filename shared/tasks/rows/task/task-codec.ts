@@ -19,6 +19,7 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import { keptOptionsIn } from './attributes.ts';
+import { isListed } from './ended-entries.ts';
 import { isInGroup } from './place.ts';
 
 const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
@@ -112,7 +113,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     case 'dead':
       return { ...facts, state, finishedAt: row.count('finishedAt') };
     case 'cancelled': {
-      const isInLine = row.has('ticket') && row.has('directoryKey');
+      const isInLine = row.has('ticket') && row.has('directoryKey') && !isListed(item);
       return { ...facts, state, finishedAt: row.count('finishedAt'), isInLine };
     }
     default:

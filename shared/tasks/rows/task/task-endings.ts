@@ -8,13 +8,27 @@ import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { ChildEnding } from '../../task/batch.ts';
+import { ListedQueues } from '../../task/listed-queues.ts';
 import type { SequencedStamp, Settled } from '../../task/task-store.ts';
-import type { Cancellation, Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import type {
+  Cancellation,
+  Claim,
+  EndFacts,
+  Json,
+  PastAttempt,
+  ReadyTask,
+  RunningTask,
+  TaskError,
+  TaskKey,
+} from '../../task/task.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import type { Change, Linked } from './change-parts.ts';
 import { DependentRows, followerIn } from './dependent-rows.ts';
+import type { EndStamp } from './ended-entries.ts';
+import { endedPlace } from './ended-entries.ts';
 import { promoteFollower, promoteWaiting } from './follower-statements.ts';
 import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';
+import { glanceAtQueue, listingIn } from '../queue-statements.ts';
 import { decodeTask } from './task-codec.ts';
 
 interface Ending {
@@ -56,12 +70,20 @@ export class TaskEndings {
   readonly #sender: Sender;
   readonly #table: string;
   readonly #shards: number;
+  readonly #listed: ListedQueues;
 
-  constructor(sender: Sender, { table, shards }: TaskStoreOptions) {
+  constructor(sender: Sender, { table, shards, listed = new ListedQueues() }: TaskStoreOptions) {
     this.linked = new DependentRows(sender, { table, shards });
+    this.#listed = listed;
     this.#sender = sender;
     this.#table = table;
     this.#shards = shards;
+  }
+
+  /** The stamp of the write that ends a task, with its entry if its queue lists finished tasks. */
+  stampOf<S extends Stamp>(task: TaskKey & EndFacts & Linked, state: ChildEnding, stamp: S): S & EndStamp {
+    if (!this.#listed.has(task.queue)) return stamp;
+    return { ...stamp, place: endedPlace(task, state, { now: stamp.now, shards: this.#shards }) };
   }
 
   /** @param own the task's own write */
@@ -104,16 +126,26 @@ export class TaskEndings {
   /**
    * Cancels a waiting task, or a running one whose session the caller has seen ended. If it has a follower, the task continues with that.
    */
-  cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, stamp: Stamp): Promise<Settled> {
+  async cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, stamp: Stamp): Promise<Settled> {
+    await this.#learn(observed.queue);
+    const ending = this.stampOf(observed, 'cancelled', stamp);
     if (observed.state === 'running')
-      return this.end('abandon', observed, cancelAbandonedTask(this.#table, observed, cancellation, stamp), stamp);
+      return this.end('abandon', observed, cancelAbandonedTask(this.#table, observed, cancellation, ending), stamp);
     const { follower } = observed;
     if (follower !== undefined) {
       const promotion = promoteWaiting(this.#table, observed, follower, this.#shards, stamp);
       return this.linked.settle({ task: observed, own: promotion, from: 'ready', to: 'ready' }, stamp);
     }
-    const own = cancelWaitingTask(this.#table, observed, cancellation, stamp);
+    const own = cancelWaitingTask(this.#table, observed, cancellation, ending);
     const early = cancelWaitingTask(this.#table, observed, cancellation, stamp, this.#shards);
     return this.end('cancel', observed, own, stamp, { early });
+  }
+
+  /** An operator and a dispatcher, who claim nothing, read the queue's row now and then. */
+  async #learn(queue: string): Promise<void> {
+    const monotonicMs = this.#sender.patience.clock.monotonic();
+    if (this.#listed.isKnown(queue, monotonicMs)) return;
+    const { Item } = await this.#sender.read(glanceAtQueue(this.#table, queue));
+    this.#listed.note(queue, Item && listingIn(Item), monotonicMs);
   }
 }

@@ -35,7 +35,7 @@
  * | nonce | S | of the last write | all, except requests to cancel a running task |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
  * | tenant | S | its tenant; the task is in the index of groups instead of the ready index, see `place.ts` | enqueue |
- * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, markDead |
+ * | directoryKey, directoryName | S | once ended, the list of dead or of finished tasks, see `ended-entries.ts`; until then the index of groups | enqueue, join, retry, snooze; each end |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, markDead, cancel |
  *
  * Beside it: `attributes.ts` (options that it keeps), operator-, follower-, commit- and bar-statements; of durable tasks `journal-statements.ts`.
@@ -46,22 +46,21 @@ import type { LinePlace } from '../../task/line.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
-import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.ts';
-import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import { taskKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { optionAttributes, slotAttribute } from './attributes.ts';
 import { HAS_NO_TASK } from './bar-statements.ts';
+import type { EndStamp } from './ended-entries.ts';
+import { LEAVE_READY, deadPlace, leaveFor } from './ended-entries.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveInTime, placeOf } from './place.ts';
 
-/** A task's position in the line of its key. */
-export interface Seat extends LinePlace {
-  /** Whether no task of the line comes before it. */
-  readonly isFirst: boolean;
-}
+/** A task's position in the line of its key, and whether no task of the line comes before it. */
+export type Seat = LinePlace & { readonly isFirst: boolean };
 
 /** Guard of every operation of a holder. Operations that end its attempt also have `HAS_NO_FOLLOWER`. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
@@ -71,8 +70,6 @@ export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 export const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
-export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
-export const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: there is no task, and no bar against this write, see `bar-statements.ts`.
@@ -182,7 +179,7 @@ export function takeOverTask(
  * Effect: dead: all attempts are used up and the last worker crashed.
  * Outcomes: as take over.
  */
-export function markDead(table: string, observed: RunningTask, error: TaskError, stamp: Stamp): Statement<'update'> {
+export function markDead(table: string, observed: RunningTask, error: TaskError, stamp: EndStamp): Statement<'update'> {
   return updateStatement('task.markDead', {
     table,
     key: taskKey(observed.queue, observed.id),
@@ -201,17 +198,19 @@ export function completeTask(
   table: string,
   claim: Claim,
   result: StoredText | undefined,
-  stamp: Stamp,
+  stamp: EndStamp,
 ): Statement<'update'> {
+  const leave = leaveFor(stamp);
   return updateStatement('task.complete', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
-    effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
+    effect: `${FINISH}${result === undefined ? '' : ', #result = :result'}${leave.set} ${leave.remove}`,
     omitsNewRow: true,
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
+      ...leave.values,
       ...defined({ ':result': result }),
     },
   });
@@ -254,7 +253,7 @@ export function retryTask(
  * Effect: dead, error kept.
  * Outcomes: refused = taken over.
  */
-export function discardTask(table: string, claim: Claim, error: TaskError, stamp: Stamp): Statement<'update'> {
+export function discardTask(table: string, claim: Claim, error: TaskError, stamp: EndStamp): Statement<'update'> {
   return updateStatement('task.discard', {
     table,
     key: taskKey(claim.queue, claim.id),
@@ -269,14 +268,16 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
  * Effect: cancelled, as the holder was requested to do; the request in the row says when and why.
  * Outcomes: refused = taken over, or ended by an operator.
  */
-export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {
+export function giveUpTask(table: string, claim: Claim, reason: string, stamp: EndStamp): Statement<'update'> {
+  const leave = leaveFor(stamp);
   return updateStatement('task.giveUp', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
-    effect: `${FINISH}, #cancellation = if_not_exists(#cancellation, :cancellation) ${LEAVE_INDEX}`,
+    effect: `${FINISH}, #cancellation = if_not_exists(#cancellation, :cancellation)${leave.set} ${leave.remove}`,
     values: {
       ...mineValues(claim),
+      ...leave.values,
       ...finishValues('cancelled', stamp),
       ':cancellation': { at: stamp.now, reason },
     },
@@ -384,12 +385,13 @@ export function mineValues(claim: Claim): UpdateParts['values'] {
   return { ':running': 'running', ':counter': claim.leaseCounter, ':session': claim.session };
 }
 
-export function deathValues({ queue, id }: TaskKey, error: TaskError, stamp: Stamp): UpdateParts['values'] {
+export function deathValues(task: TaskKey, error: TaskError, stamp: EndStamp): UpdateParts['values'] {
+  const place = deadPlace(task, stamp);
   return {
     ...finishValues('dead', stamp),
     ':error': { ...error },
-    ':deadKey': deadPartitionKey(queue, shardOf(id, DEAD_SHARDS)),
-    ':deadName': `${new Date(stamp.now).toISOString()}#${id}`,
+    ':deadKey': place.partition,
+    ':deadName': place.name,
   };
 }
 
