@@ -3,7 +3,10 @@ import { Command, Option } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
 import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
-import { name, wholeNumber } from '../arguments.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import type { When } from '../../shared/core/validate/moment.ts';
+import { ENDED_STATES, doesNotList } from '../../shared/tasks/queue/ended-tasks.ts';
+import { name, when, wholeNumber } from '../arguments.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { taskNotFound } from '../exit.ts';
@@ -12,6 +15,7 @@ import { limitOption, list, tableText } from '../listing.ts';
 import type { Output } from '../output.ts';
 import { factsOf, moment, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/queue-summary.ts';
+import { listEnded, noteNoList } from '../queue/ended-list.ts';
 import { ListingProgress, upTo } from '../queue/listing-progress.ts';
 import { scannedTasks } from '../queue/scanned-tasks.ts';
 import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
@@ -22,6 +26,7 @@ import type { Awaited } from '../queue/durable-history.ts';
 import { awaitedBy, awaitedText, durableHistory, durableText } from '../queue/durable-history.ts';
 import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
+import { tasksFindCommand } from './tasks-find.ts';
 import { tasksTailCommand } from './tasks-tail.ts';
 
 /** The last two are not indexed, so the table itself is scanned. */
@@ -32,6 +37,9 @@ const DEFAULT_MAX_READ_UNITS = { index: 2_000, table: 32_768 };
 interface ListOptions extends QueueOptions, LimitOptions {
   readonly state: (typeof STATES)[number];
   readonly name?: string;
+  readonly since?: When;
+  readonly until?: When;
+  readonly failed?: boolean;
   readonly maxReadUnits?: number;
 }
 
@@ -41,11 +49,15 @@ export function tasksCommand(bind: Bind): Command {
     .description('Lists, shows, follows, runs, retries and cancels tasks.');
   const listing = new Command('list')
     .description(
-      'Lists waiting, running and dead tasks, from high priority to low. Done and cancelled tasks are kept for 14 days and are not ' +
-        'indexed: listing them (--state) scans the table, in no order, and needs dynamodb:Scan, which the CDK grants do not include.',
+      'Lists waiting, running and dead tasks, from high priority to low. Done and cancelled tasks are kept for 14 days, and listed by ' +
+        '--state: newest first if the queue lists finished tasks (leasehold work --list-finished). Otherwise this scans the table, ' +
+        'in no order, and needs dynamodb:Scan, which the CDK grants do not include.',
     )
     .addOption(new Option('--state <state>', 'only these').choices(STATES).default('unfinished'))
     .option('--name <name>', 'only those of this definition', name)
+    .option('--since <when>', 'ended after: a span before now such as 1h, or a time; of a queue that lists', when)
+    .option('--until <when>', 'ended before, as --since', when)
+    .option('--failed', 'ended tasks that died, or ended after a failed attempt; of a queue that lists')
     .addOption(
       new Option(
         '--max-read-units <n>',
@@ -59,6 +71,7 @@ export function tasksCommand(bind: Bind): Command {
   for (const command of taskActs(bind)) tasks.addCommand(withQueue(command));
   tasks.addCommand(withQueue(taskRunCommand(bind)));
   tasks.addCommand(withQueue(tasksTailCommand(bind)));
+  tasks.addCommand(withQueue(tasksFindCommand(bind)));
   return tasks.addHelpText('after', HELP);
 }
 
@@ -70,6 +83,18 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
   using connection = await connect();
   const now = runtime.clock.now();
   const isOver = options.state === 'done' || options.state === 'cancelled';
+  const hasRange = options.since !== undefined || options.until !== undefined || options.failed === true;
+  if (hasRange && !isOver && options.state !== 'dead' && options.failed !== true)
+    throw new ConfigurationError(
+      '--since and --until are for ended tasks: add --state done, dead or cancelled, or --failed',
+    );
+  if (isOver || hasRange) {
+    const states = isOver || options.state === 'dead' ? [options.state] : ENDED_STATES;
+    const there = connection.queue(options.queue, options.shards);
+    if (await listEnded(there, { ...options, states }, output, now)) return;
+    if (hasRange) throw new ConfigurationError(doesNotList(options.queue));
+    if (isOver) noteNoList(options.queue, output);
+  }
   const progress = new ListingProgress(runtime.clock, output);
   const rows = matching(tasksOf(connection, options, output), { options, now, progress });
   await list(
@@ -291,7 +316,8 @@ function historyText(past: readonly PastAttempt[], codes: Shown['codes'], now: n
 const HELP = `
 Examples:
   $ leasehold tasks list --state dead --name resize
-  $ leasehold tasks list --state done --name resize --limit 20
+  $ leasehold tasks list --state done --name resize --since 1h
+  $ leasehold tasks find o-7
   $ leasehold tasks show a.png --queue media
   $ leasehold tasks retry a.png
   $ leasehold tasks retry --all --limit 100 --yes default

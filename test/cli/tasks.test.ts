@@ -60,6 +60,47 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await json('tasks', 'list', '--state', 'done', '--queue', 'long')).toMatchObject([{ id: 'long', input }]);
   });
 
+  test('lists and finds finished tasks of a queue that lists them, without reading the table', async () => {
+    const queue = ['--queue', 'listed'];
+    await run('enqueue', 'fine', '{"n": 1}', '--id', 'a', '--label', 'order o-7', '--key', 'customer#1', ...queue);
+    await run('enqueue', 'fine', '{"n": 2}', '--id', 'b', '--label', 'order o-8', ...queue);
+    await run('work', '--entry', HOSTILE, '--until-drained', '--list-finished', ...queue);
+    await run('enqueue', 'fine', '{"n": 3}', '--id', 'c', '--label', 'order o-9', ...queue);
+    await run('tasks', 'cancel', 'c', '--reason', 'test', '--yes', 'c', ...queue);
+    await run('enqueue', 'fine', '{"n": 4}', '--id', 'd', '--label', 'order o-7 again', ...queue);
+
+    const done = await json('tasks', 'list', '--state', 'done', '--since', '1h', ...queue);
+    expect(done).toHaveLength(2);
+    expect(done).toContainEqual(
+      expect.objectContaining({
+        id: 'a',
+        state: 'done',
+        name: 'fine',
+        key: 'customer#1',
+        label: 'order o-7',
+        attempts: 1,
+      }),
+    );
+    expect(await json('tasks', 'list', '--state', 'cancelled', ...queue)).toMatchObject([
+      { id: 'c', label: 'order o-9' },
+    ]);
+    expect(await json('tasks', 'list', '--failed', ...queue)).toEqual([]);
+    expect(await json('tasks', 'find', 'o-7', ...queue)).toMatchObject([
+      { id: 'd', state: 'ready' },
+      { id: 'a', state: 'done' },
+    ]);
+    const found = await run('tasks', 'find', 'customer#1', ...queue);
+    expect(found.out).toContain('order o-7');
+    expect(found.err).toMatch(/tasks looked at, \d+ read units/);
+    expect((await run('tasks', 'list', '--state', 'done', ...queue)).err).toContain('complete since');
+    const wrong = await run('tasks', 'list', '--state', 'done', '--since', '2999-01-01T00:00:00Z', ...queue);
+    expect(wrong).toMatchObject({ exitCode: 2 });
+    expect(wrong.err).toContain('is in the future');
+    const without = await run('tasks', 'list', '--failed', '--queue', 'plain');
+    expect(without.err).toContain('does not list its finished tasks');
+    expect((await run('tasks', 'list', '--since', '1h', ...queue)).err).toContain('are for ended tasks');
+  });
+
   test('lists what is done for as long as it is kept, by reading the table', async () => {
     const queue = ['--queue', 'over'];
     for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--id', `over-${n}`, ...queue);

@@ -1,0 +1,72 @@
+/** Prints the ended tasks of a queue that lists them, newest first, without reading their rows. */
+import { doesNotList } from '../../shared/tasks/queue/ended-tasks.ts';
+import type { When } from '../../shared/core/validate/moment.ts';
+import type { EndedEntry, EndedQuery } from '../../shared/tasks/task/ended-list.ts';
+import { hasFailed } from '../../shared/tasks/task/ended-list.ts';
+import { list } from '../listing.ts';
+import type { QueueConnection } from '../connection.ts';
+import type { Output } from '../output.ts';
+import { moment, momentAndAge, printable, shortened, span } from '../output.ts';
+
+export interface EndedListOptions {
+  readonly queue: string;
+  readonly limit: number;
+  readonly states: EndedQuery['states'];
+  readonly name?: string | undefined;
+  readonly since?: When | undefined;
+  readonly until?: When | undefined;
+  /** Only dead ones, and those that ended after a failed attempt. */
+  readonly failed?: boolean | undefined;
+}
+
+/** @returns whether the queue has a list of what is asked for; if not, nothing was printed */
+export async function listEnded(
+  there: Pick<QueueConnection, 'operator' | 'queues' | 'shards'>,
+  { queue, limit, states, name, since, until, failed = false }: EndedListOptions,
+  output: Output,
+  now: number,
+): Promise<boolean> {
+  const record = await there.queues.glance(queue);
+  if (record?.listedSince === undefined) return false;
+  const found = there.operator.ended({ queue, shards: there.shards, states, since, until });
+  await list(
+    wanted(found, { name, failed }),
+    { limit },
+    {
+      id: ({ id }) => shortened(id, 48),
+      task: (entry) => (entry.kind === 'damaged' ? 'damaged entry' : shortened(entry.name ?? '', 24)),
+      state: (entry) => (entry.kind === 'damaged' ? '' : entry.state),
+      label: (entry) => shortened((entry.kind === 'damaged' ? entry.text : entry.label) ?? '', 32),
+      attempts: (entry) => (entry.kind === 'damaged' ? '' : String(entry.attempts ?? '')),
+      ended: (entry) => (entry.kind === 'damaged' ? '' : momentAndAge(entry.at, now)),
+      waited: (entry) => spanOf(entry, 'waitedMs'),
+      ran: (entry) => spanOf(entry, 'ranMs'),
+    },
+    output,
+    `no ended tasks (${states.join(', ')}) in queue ${printable(queue)}`,
+  );
+  output.note(`complete since ${moment(record.listedSince)}; leasehold tasks show ID has the whole story of one`);
+  return true;
+}
+
+/** The sentence for a queue without the list. */
+export function noteNoList(queue: string, output: Output): void {
+  output.note(printable(doesNotList(queue)));
+}
+
+function spanOf(entry: EndedEntry, which: 'waitedMs' | 'ranMs'): string {
+  const ms = entry.kind === 'damaged' ? undefined : entry[which];
+  return ms === undefined ? '' : span(ms);
+}
+
+/** A damaged entry is shown whatever is asked for: it may be what is looked for. */
+async function* wanted(
+  entries: AsyncIterable<EndedEntry>,
+  { name, failed }: { readonly name: string | undefined; readonly failed: boolean },
+): AsyncGenerator<EndedEntry> {
+  for await (const entry of entries) {
+    const isWanted =
+      entry.kind === 'damaged' || ((name === undefined || entry.name === name) && (!failed || hasFailed(entry)));
+    if (isWanted) yield entry;
+  }
+}
