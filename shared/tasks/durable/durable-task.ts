@@ -143,8 +143,7 @@ function handlerOfRun(
   task: TaskContext,
 ): InvocationPorts['handler'] {
   const { plugins = [] } = options;
-  const { id, queue, attempt, signal, log, schedule } = task;
-  const { tenant } = holderOf(task).task;
+  const { id, queue, tenant, attempt, signal, log, schedule } = task;
   const link = linkOf(task);
   const plain: DurableTaskInfo = { id, queue, attempt, signal, log, schedule, tenant };
   const info = link === undefined ? plain : linked(plain, link);

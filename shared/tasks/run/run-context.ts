@@ -47,12 +47,13 @@ const SETTLED: Committed = { kind: 'leasehold.settled' };
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
   const { given } = ports;
-  const { id, runId, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
+  const { id, runId, queue, name, tenant, progress, attempts, leaseCounter, traceparent, schedule } = task;
   const context: TaskContext = {
     id,
     runId,
     queue,
     name,
+    tenant,
     progress,
     children,
     traceparent,

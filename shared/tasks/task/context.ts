@@ -16,6 +16,8 @@ export interface TaskContext {
   readonly runId: string;
   readonly queue: string;
   readonly name: string;
+  /** As asked for, and that of the tasks that it spawns, unless they name another. */
+  readonly tenant: string | undefined;
   /** 1 for the first claim. */
   readonly attempt: number;
   /**

@@ -52,3 +52,22 @@ test('types an input by its schema, or by the code without one', async () => {
   await schedules.define('hourly', plain, { m: 1 }, { cron: '0 * * * *' });
   expect(await tasks.get('parsed')).toMatchObject({ input: { n: '1' } });
 });
+
+test('code reads the tenant of its task; what it spawns has the same, unless it names another', async () => {
+  const tenants = new Map<string, string | undefined>();
+  const leaf = defineTask({ name: 'leaf', run: (_: unknown, { id, tenant }) => void tenants.set(id, tenant) });
+  const root = defineTask({
+    name: 'root',
+    run: async (_: unknown, { tenant, commit }) => {
+      tenants.set('root', tenant);
+      const spawned = [spawn(leaf, null, { id: 'same' }), spawn(leaf, null, { id: 'other', tenant: 'umbrella' })];
+      return await commit(null, [], { spawn: spawned });
+    },
+  });
+  const kit = createTestKit({ tasks: { leaf, root } });
+  await kit.tasks.enqueue(root, null, { tenant: 'acme' });
+  await kit.tasks.enqueue(leaf, null, { id: 'none' });
+  await kit.drain();
+
+  expect(Object.fromEntries(tenants)).toEqual({ root: 'acme', same: 'acme', other: 'umbrella', none: undefined });
+});
