@@ -1,4 +1,3 @@
 /** `leasehold/worker`: a worker in your own process, such as a container. */
 export { createWorker } from '../shared/client/create-worker.ts';
 export type { Worker, WorkerOptions } from '../shared/client/create-worker.ts';
-export type { WorkTotals } from '../shared/client/run-until-stopped.ts';

@@ -78,10 +78,22 @@ function spread(values: readonly number[]): string {
 async function answers({ tasks }: Settings): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const scene of ANSWER_SCENES) {
-    const { start, answer } = await measureAnswers(scene, tasks, LATENCIES);
+    const { start, answer, wait, billedOfWait } = await measureAnswers(scene, tasks, LATENCIES);
     const beside = `p50 of ${tasks}; enqueue to start ${start}`;
-    const what = `ms from an answer to the next line, ${scene === 'cold' ? 'cold' : 'beside a live worker'}`;
-    figures.push({ what, value: answer, wanted: start + ANSWER_MS, beside });
+    const where = scene === 'cold' ? 'cold' : 'beside a live worker';
+    figures.push({
+      what: `ms from an answer to the next line, ${where}`,
+      value: answer,
+      wanted: start + ANSWER_MS,
+      beside,
+    });
+    const billed = `p50 of ${tasks}; workers run for ${billedOfWait} ms each`;
+    figures.push({
+      what: `ms from the end of a wait of 5 s to the next line, ${where}`,
+      value: wait,
+      wanted: start + ANSWER_MS,
+      beside: billed,
+    });
   }
   return figures;
 }

@@ -2,7 +2,7 @@
  * Whether a task costs the same in a long backlog as in a short one, and among many workers as with one.
  *
  * It compares cost: units per task, and refused claims. Every worker is a session.
- * A worker also reads partitions in which it finds nothing, while it works and before it ends: that is a cost of workers, and judged apart.
+ * A worker also reads partitions in which it finds nothing, while it works and before it ends: its reads count at their price.
  * Time is simulated by default, because sixteen workers in one process
  * on one engine do not behave like sixteen workers: each would pay for its
  * heartbeats and occasional polls during the time that a task waits for the machine.
@@ -11,7 +11,7 @@
 import { Command, Option } from 'commander';
 import { MAX_SHARDS } from '../functions/env.ts';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
-import { PRIORITIES } from '../shared/tasks/task/task.ts';
+import { priceOf } from '../shared/operate/cost/prices.ts';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import type { Drained } from './drain.ts';
@@ -39,12 +39,8 @@ interface Measured extends Drained {
 const FULL = { tasks: [3_000, 10_000], workers: [1, 16, 50] };
 const QUICK = { tasks: [1_000, 3_000], workers: [1, 4, 16] };
 const ENQUEUES_IN_FLIGHT = 64;
-/** The limit for "flat": the spread between the dearest and the cheapest row, and the share of refused claims. */
+/** The limit for "flat": the spread between the dearest and the cheapest task, and the share of refused claims. */
 const FLAT = 0.05;
-/**
- * How often each further worker may look at all partitions of the queue, at half a read unit for each, in backlogs of up to 10,000 tasks.
- */
-const LOOKS_OF_A_WORKER = 2;
 
 export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
@@ -63,7 +59,7 @@ async function measureAll(settings: Settings, worldOf: () => World): Promise<num
       console.error(`${tasks} tasks, ${workers} workers: measured in ${seconds} s`);
       rows.push(row);
     }
-  const failures = judge(rows, settings);
+  const failures = judge(rows);
   if (settings.json === true) console.log(JSON.stringify({ rows: rows.map(figuresOf), failures }));
   else console.log([tableOf(HEAD, rows.map(shown)), describe(settings, rows), ...failures].join('\n'));
   return failures.length === 0 ? 0 : 1;
@@ -84,11 +80,15 @@ async function measure(
   return { ...drained, tasks, workers };
 }
 
-const HEAD = ['tasks', 'workers', 'done', 'write units a task', 'read units a task', 'refused claims', 'tasks/s'];
+const HEAD = [
+  ...['tasks', 'workers', 'done', 'write units a task', 'read units a task', '$ a million'],
+  ...['refused claims', 'tasks/s'],
+];
 
 function shown(row: Measured): readonly (string | number)[] {
   return [
     ...[row.tasks, row.workers, row.done, writeUnits(row).toFixed(3), readUnits(row).toFixed(3)],
+    dollarsAMillion(row).toFixed(2),
     ...[`${(refusedShare(row) * 100).toFixed(2)} %`, tasksPerSecond(row).toFixed(0)],
   ];
 }
@@ -98,8 +98,7 @@ function describe({ engine, shards, concurrency, taskMs }: Settings, rows: reado
   const tick = Math.max(...rows.map((row) => row.tick.readUnits));
   return [
     `tasks of ${taskMs} ms, ${concurrency} at a time in each worker, ${shards} shards, engine ${engine}`,
-    `flat within ${percent(spreadOf(rows, writeUnits))} in write units; each further worker reads ` +
-      `up to ${Math.max(...rows.map((row) => readsOfAWorker(row, rows))).toFixed(0)} units; ` +
+    `flat within ${percent(spreadOf(rows, dollarsAMillion))} in price; ` +
       `at most ${percent(refused)} of claims refused; a tick of the dispatcher up to ${tick} read units`,
   ].join('\n');
 }
@@ -112,25 +111,20 @@ function figuresOf(row: Measured) {
     done,
     writeUnitsPerTask: writeUnits(row),
     readUnitsPerTask: readUnits(row),
+    dollarsAMillion: dollarsAMillion(row),
     refusedShare: refusedShare(row),
     tasksPerSecond: tasksPerSecond(row),
   };
 }
 
 /** Describes the figures that are not flat. */
-function judge(rows: readonly Measured[], { shards }: Settings): string[] {
+function judge(rows: readonly Measured[]): string[] {
   const missing = rows.filter(({ done, tasks }) => done !== tasks);
   const contended = rows.filter((row) => refusedShare(row) > FLAT);
-  const mostReads = (LOOKS_OF_A_WORKER * PRIORITIES.length * shards) / 2;
-  const dear = rows.filter((row) => readsOfAWorker(row, rows) > mostReads);
   return [
-    ...(spreadOf(rows, writeUnits) > FLAT
-      ? [`NOT FLAT: write units a task differ by ${percent(spreadOf(rows, writeUnits))}`]
+    ...(spreadOf(rows, dollarsAMillion) > FLAT
+      ? [`NOT FLAT: the price of a task differs by ${percent(spreadOf(rows, dollarsAMillion))}`]
       : []),
-    ...dear.map(
-      (row) =>
-        `${nameOf(row)}: ${readsOfAWorker(row, rows).toFixed(0)} read units more for each worker, not ${mostReads}`,
-    ),
     ...contended.map((row) => `${nameOf(row)}: ${percent(refusedShare(row))} of claims refused`),
     ...missing.map((row) => `${nameOf(row)}: ${row.done} done`),
   ];
@@ -148,11 +142,9 @@ function readUnits({ cost, tasks }: Measured): number {
   return cost.readUnits / tasks;
 }
 
-/** Beyond what the fewest workers read for as many tasks, for each further worker. */
-function readsOfAWorker(row: Measured, rows: readonly Measured[]): number {
-  const [few = row] = rows.filter(({ tasks }) => tasks === row.tasks).sort((one, other) => one.workers - other.workers);
-  const workers = row.workers - few.workers;
-  return workers === 0 ? 0 : (row.cost.readUnits - few.cost.readUnits) / workers;
+/** Of the table alone, without enqueuing. */
+function dollarsAMillion(row: Measured): number {
+  return 1e6 * (writeUnits(row) * priceOf('writes') + readUnits(row) * priceOf('reads'));
 }
 
 function refusedShare({ claimed, claimsRefused }: Drained): number {

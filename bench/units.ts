@@ -16,6 +16,7 @@ import { DynamoFault } from '../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../shared/dynamo/engine/keys.ts';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE as KEYS } from '../shared/dynamo/engine/schema.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import type { Verb } from '../shared/dynamo/engine/verb.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { SCENES } from '../test/scenes/book.ts';
 import { set } from '../test/scenes/play.ts';
@@ -69,7 +70,7 @@ export async function measureUnits(client: DynamoDBClient, table: string): Promi
       onAttempt(attempt) {
         const { write = 0, read = 0 } = modelled.shift() ?? {};
         if (!isMeasured) return;
-        const verb = `${attempt.statement.verb}: ${scene.title}`;
+        const verb = `${attempt.statement.verb}: ${scene.title}` as Verb;
         meter.onAttempt({ ...attempt, statement: { ...attempt.statement, verb } });
         const sum = model.get(verb) ?? { write: 0, read: 0 };
         model.set(verb, { write: sum.write + write, read: sum.read + read });

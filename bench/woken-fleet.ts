@@ -26,6 +26,7 @@ import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
+import { SHORT_WAIT_MS } from '../shared/tasks/worker/stay.ts';
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import { memoryTable } from '../shared/testing/memory-table.ts';
 import { SimulatedDynamo } from '../shared/testing/simulated-dynamo/simulated-dynamo.ts';
@@ -292,6 +293,7 @@ export class WokenFleet {
           slice,
           named,
           stays,
+          shortWaitMs: SHORT_WAIT_MS,
           concurrency: CONCURRENCY,
           pollMs: 1_000,
           graceMs: 1_000,

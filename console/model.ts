@@ -6,6 +6,7 @@ import type { InvalidationReason, SessionRecord } from '../shared/session/sessio
 import type { LeftOutSlot, ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import type { Awaited } from '../cli/queue/durable-history.ts';
 import type { HistoryEvent } from '../shared/tasks/durable/history.ts';
+import type { Selection } from '../shared/tasks/queue/cancel-selection.ts';
 import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
 import type { BatchCounts } from '../shared/tasks/task/batch.ts';
 import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
@@ -298,6 +299,14 @@ export interface AuditPage {
   readonly isMore: boolean;
 }
 
+/** How many unfinished tasks a selection names, among so many of the queue. */
+export interface SelectedPage {
+  readonly waiting: number;
+  readonly running: number;
+  /** The queue has more than were looked at. */
+  readonly isMore: boolean;
+}
+
 /** An operator's request: each action with the state that it was decided on. */
 export type Act = { readonly reason: string } & (
   | {
@@ -307,7 +316,13 @@ export type Act = { readonly reason: string } & (
       readonly leaseCounter: number;
     }
   | { readonly verb: 'callback.succeed' | 'callback.fail'; readonly callbackId: string; readonly text: string }
-  | { readonly verb: 'queue.pause' | 'queue.resume'; readonly queue: string }
+  | {
+      readonly verb: 'queue.pause' | 'queue.resume';
+      readonly queue: string;
+      /** Absent: the queue itself. */
+      readonly tenant?: string | undefined;
+    }
+  | (Selection & { readonly verb: 'queue.cancel'; readonly queue: string })
   | {
       readonly verb: 'schedule.run' | 'schedule.pause' | 'schedule.resume';
       readonly queue: string;

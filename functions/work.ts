@@ -22,6 +22,7 @@ import { toldToAll, taskModuleOf } from '../shared/tasks/run/task-module.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
+import { SHORT_WAIT_MS } from '../shared/tasks/worker/stay.ts';
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor, successorOf } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
@@ -164,6 +165,7 @@ export function createWorkHandler(
           hasDispatcher: true,
           lingerMs: env.lingerMs,
           stays: event.stays === true,
+          shortWaitMs: SHORT_WAIT_MS,
           startWithinMs: env.startWithinMs,
           graceMs: env.deadlineMarginMs * GRACE_SHARE,
           deadlineMonotonicMs: monotonicMs,

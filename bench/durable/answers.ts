@@ -1,6 +1,6 @@
 /**
- * Time from the answer of a callback to the next line of the waiting code, and from an enqueue to the first line of a
- * task: in one fleet in simulated time (`bench/woken-fleet.ts`), with no warm environment, or with a worker at work.
+ * Time from the answer of a callback, or from the end of a short wait, to the next line of the waiting code, and from an enqueue to the
+ * first line of a task: in one fleet in simulated time (`bench/woken-fleet.ts`), with no warm environment, or with a worker at work.
  */
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
 import { durableTask } from '../../shared/client/durable.ts';
@@ -17,8 +17,13 @@ export interface AnswerTimes {
   /** Half of the times, in milliseconds. */
   readonly start: number;
   readonly answer: number;
+  readonly wait: number;
+  /** Time of workers per task that waits. */
+  readonly billedOfWait: number;
 }
 
+/** A short wait. */
+const WAIT_SECONDS = 5;
 /** Long enough for the worker to leave, if nothing keeps it. */
 const GAP_MS = {
   cold: { least: 4_000, most: 55_000 },
@@ -43,17 +48,26 @@ export async function measureAnswers(scene: AnswerScene, tasks: number, latencie
       reached(id);
     },
   });
+  const waits = durableTask({
+    name: 'waits',
+    run: async (_: unknown, ctx: DurableContext, { id }) => {
+      await ctx.step('first', async () => void asked.set(id, String(fleet.timeline.now)));
+      await ctx.wait('short', { seconds: WAIT_SECONDS });
+      reached(id);
+    },
+  });
   /** Keeps its worker at work. */
   const endless = defineTask({ name: 'endless', run: (_: unknown, { signal }) => untilAborted(signal) });
   const fleet = new WokenFleet({
     seed: 1n,
-    registry: registerTasks({ quick, asks, endless }),
+    registry: registerTasks({ quick, asks, waits, endless }),
     maxWorkers: 10,
     startWithinMs: 10_000,
     tickEveryMs: 60_000,
     workerLifeMs: 1e9,
     latencies,
     keepsEnvironments: false,
+    continues: true,
   });
   state.fleet = fleet;
   const { runtime, stores } = fleet.place('user');
@@ -84,24 +98,27 @@ export async function measureAnswers(scene: AnswerScene, tasks: number, latencie
     if ((await callbacks.succeed(asked.get(id) ?? '', 'yes')) !== 'accepted') throw new Error(`${id} was not answered`);
     return ended(id, at);
   };
+  const wait = async (id: string): Promise<number> => {
+    await gap();
+    await fleet.client.enqueue(waits, null, { id });
+    const late = await ended(id, 1_000 * WAIT_SECONDS);
+    return late - Number(asked.get(id));
+  };
   const all = async (): Promise<AnswerTimes> => {
     if (scene === 'live') await fleet.client.enqueue(endless, null);
     const times: { readonly start: number; readonly answer: number }[] = [];
     for (let nth = 0; nth < tasks; nth++)
       times.push({ start: await start(`s${nth}`), answer: await answer(`a${nth}`) });
+    await gap();
+    const { billedMs } = fleet;
+    const late: number[] = [];
+    for (let nth = 0; nth < tasks; nth++) late.push(await wait(`w${nth}`));
+    await gap();
     return {
-      start: Math.round(
-        percentile(
-          times.map((each) => each.start),
-          0.5,
-        ),
-      ),
-      answer: Math.round(
-        percentile(
-          times.map((each) => each.answer),
-          0.5,
-        ),
-      ),
+      start: half(times.map((each) => each.start)),
+      answer: half(times.map((each) => each.answer)),
+      wait: half(late),
+      billedOfWait: Math.round((fleet.billedMs - billedMs) / tasks),
     };
   };
   const restore = simulateTimers(fleet);
@@ -112,9 +129,14 @@ export async function measureAnswers(scene: AnswerScene, tasks: number, latencie
   }
 }
 
-/** The SDK waits by the timers of its process, such as 20 ms before a suspension: they run in the fleet's time. */
-function simulateTimers({ timeline }: WokenFleet): () => void {
-  const { setTimeout: realTimeout, clearTimeout: realClear } = globalThis;
+function half(times: readonly number[]): number {
+  return Math.round(percentile(times, 0.5));
+}
+
+/** The SDK waits by the clock and the timers of its process, such as 20 ms before a suspension: they run in the fleet's time. */
+function simulateTimers({ timeline, clock }: WokenFleet): () => void {
+  const { setTimeout: realTimeout, clearTimeout: realClear, setImmediate: realImmediate } = globalThis;
+  const { now } = Date;
   type Event = ReturnType<typeof timeline.after>;
   const later = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Event & object => {
     const event = timeline.after(ms, () => {
@@ -126,9 +148,12 @@ function simulateTimers({ timeline }: WokenFleet): () => void {
   const cancel = (event?: Event): void => {
     if (event !== undefined) timeline.cancel(event);
   };
-  Object.assign(globalThis, { setTimeout: later, clearTimeout: cancel });
+  const soon = (run: (...args: unknown[]) => void, ...args: unknown[]): Event => later(run, 0, ...args);
+  Object.assign(globalThis, { setTimeout: later, clearTimeout: cancel, setImmediate: soon });
+  Date.now = () => clock.now();
   return () => {
-    Object.assign(globalThis, { setTimeout: realTimeout, clearTimeout: realClear });
+    Object.assign(globalThis, { setTimeout: realTimeout, clearTimeout: realClear, setImmediate: realImmediate });
+    Date.now = now;
   };
 }
 

@@ -33,9 +33,18 @@ function wordsOf(act) {
     case 'callback.fail':
       return ['callbacks', act.verb.slice('callback.'.length), act.callbackId, act.text];
     case 'queue.pause':
-      return ['queues', 'pause', act.queue];
+      return ['queues', 'pause', act.queue, ...option('tenant', act.tenant)];
     case 'queue.resume':
-      return ['queues', 'resume', act.queue];
+      return ['queues', 'resume', act.queue, ...option('tenant', act.tenant)];
+    case 'queue.cancel': {
+      const { tenant, key, name, batch } = act;
+      const selected = Object.entries({ tenant, key, name, batch });
+      return [
+        ...['tasks', 'cancel', '--queue', act.queue],
+        ...selected.flatMap(([part, value]) => option(part, value)),
+        ...['--yes', selected.flatMap(([, value]) => value ?? []).join(' ')],
+      ];
+    }
     case 'schedule.run':
     case 'schedule.pause':
     case 'schedule.resume':

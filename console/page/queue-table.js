@@ -4,6 +4,7 @@
 /** @import { QueueFigures } from '../model.ts' */
 /** @import { Scene } from './app.js' */
 import { actButton } from './act-dialog.js';
+import { field } from './dialog.js';
 import { h } from './dom.js';
 import { age, counted, rateSeen, whole, workersText } from './format.js';
 import { badge, factsOf, tableOf, to, when } from './parts.js';
@@ -138,7 +139,7 @@ export function runningText(figures) {
  * @param {() => void} refresh
  * @returns {Child}
  */
-function actsOf({ queue, isPaused, dead }, now, refresh) {
+function actsOf({ queue, isPaused, pausedTenants, dead }, now, refresh) {
   return [
     dead.count > 0 &&
       actButton('Retry dead…', {
@@ -151,16 +152,53 @@ function actsOf({ queue, isPaused, dead }, now, refresh) {
         onDone: refresh,
         class: 'small',
       }),
-    actButton(isPaused ? 'Resume…' : 'Pause…', {
-      title: `${isPaused ? 'Resume' : 'Pause'} ${queue}`,
-      target: queue,
-      consequence: isPaused
-        ? 'Workers claim its tasks again from the next tick.'
-        : 'No task of it is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
-      confirm: isPaused ? 'Resume queue' : 'Pause queue',
-      act: { verb: isPaused ? 'queue.resume' : 'queue.pause', queue },
-      onDone: refresh,
-      class: 'small',
-    }),
+    !isPaused &&
+      actButton('Pause…', {
+        title: `Pause ${queue}`,
+        target: queue,
+        consequence:
+          'No task of it, or of the tenant, is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
+        confirm: 'Pause',
+        act: { verb: 'queue.pause', queue },
+        fields: field('Tenant', { name: 'tenant', autofocus: false }, 'Optional: to pause the tasks of one tenant.'),
+        read: tenantIn,
+        onDone: refresh,
+        class: 'small',
+      }),
+    (isPaused || pausedTenants.length > 0) &&
+      actButton('Resume…', {
+        title: `Resume ${queue}`,
+        target: queue,
+        consequence: 'Workers claim its tasks, or those of the tenant, again within a few seconds.',
+        confirm: 'Resume',
+        act: { verb: 'queue.resume', queue },
+        fields: pausedTenants.length > 0 && [
+          field(
+            'Tenant',
+            {
+              name: 'tenant',
+              value: isPaused ? '' : (pausedTenants[0] ?? ''),
+              required: !isPaused,
+              list: 'paused-tenants',
+              autofocus: false,
+            },
+            `Paused: ${pausedTenants.join(', ')}.${isPaused ? ' Without one, the queue itself is resumed.' : ''}`,
+          ),
+          h(
+            'datalist',
+            { id: 'paused-tenants' },
+            pausedTenants.map((value) => h('option', { value })),
+          ),
+        ],
+        read: tenantIn,
+        onDone: refresh,
+        class: 'small',
+      }),
   ];
+}
+
+/** @param {HTMLFormElement} form */
+function tenantIn(form) {
+  const tenant = String(new FormData(form).get('tenant') ?? '').trim();
+  return tenant === '' ? {} : { tenant };
 }

@@ -6,6 +6,9 @@ import { openingText } from '../../cli/forced.ts';
 import { lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
 import { ConfigurationError, MismatchError, assertNever } from '../../shared/core/errors.ts';
 import { validName } from '../../shared/core/validate/name.ts';
+import type { Selection } from '../../shared/tasks/queue/cancel-selection.ts';
+import { SELECTION, selecting } from '../../shared/tasks/queue/cancel-selection.ts';
+import { isPausedTenant } from '../../shared/tasks/task/queue-store.ts';
 import { waitsFor } from '../../shared/tasks/task/batch.ts';
 import { describeTask } from '../../shared/tasks/task/task.ts';
 import type { Operator } from '../../shared/operate/operations.ts';
@@ -33,7 +36,9 @@ export function parseAct(body: unknown): Act {
       return { verb, reason, callbackId: validName('callbackId', given.callbackId), text: textIn(given) };
     case 'queue.pause':
     case 'queue.resume':
-      return { verb, reason, queue: validName('queue', given.queue) };
+      return { verb, reason, queue: validName('queue', given.queue), tenant: optionalName('tenant', given.tenant) };
+    case 'queue.cancel':
+      return { verb, reason, queue: validName('queue', given.queue), ...selectionIn(given) };
     case 'schedule.run':
     case 'schedule.pause':
     case 'schedule.resume':
@@ -107,6 +112,14 @@ function textIn({ text }: Readonly<Record<string, unknown>>): string {
   throw new ConfigurationError('the text is missing: pass the answer, which may be empty');
 }
 
+/** @throws ConfigurationError if nothing is selected */
+export function selectionIn(given: Readonly<Record<string, unknown>>): Selection {
+  const parts = SELECTION.flatMap((part) => (given[part] === undefined ? [] : [[part, validName(part, given[part])]]));
+  const selection = Object.fromEntries(parts) as Selection;
+  selecting(selection);
+  return selection;
+}
+
 function optionalName(what: string, name: unknown): string | undefined {
   return name === undefined ? undefined : validName(what, name);
 }
@@ -157,8 +170,23 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
     }
     case 'queue.pause':
     case 'queue.resume': {
-      const { isPaused } = await operations.execute(act.verb, act, operator);
-      return done(`queue ${act.queue} is ${isPaused ? 'paused: what runs goes on to its end' : 'active'}`);
+      const { queue, tenant } = act;
+      const record = await operations.execute(act.verb, { queue, tenant }, operator);
+      const isPaused = tenant === undefined ? record.isPaused : isPausedTenant(record, tenant);
+      const what = tenant === undefined ? `queue ${queue}` : `tenant ${tenant} of queue ${queue}`;
+      return done(`${what} is ${isPaused ? 'paused: what runs goes on to its end' : 'active'}`);
+    }
+    case 'queue.cancel': {
+      const { verb, queue, ...given } = act;
+      const selection = selectionIn(given);
+      const input = { queue, shards: connection.options.shards, ...selection };
+      const { cancelled, requested, left } = await operations.execute(verb, input, operator);
+      const what = Object.entries(selection).map((part) => part.join(' '));
+      if (cancelled + requested === 0)
+        return refused(`queue ${queue} has no unfinished task of ${what.join(', ')}: nothing was done`);
+      const told = requested === 0 ? '' : `; ${requested} run, and are told by their next heartbeats`;
+      const again = left === 0 ? '' : `; ${left} came up again in each round: cancel them again`;
+      return done(`cancelled ${cancelled} waiting tasks of ${what.join(', ')} in queue ${queue}${told}${again}`);
     }
     case 'schedule.run': {
       const report = await operations.execute(act.verb, act, operator);

@@ -8,7 +8,7 @@ import { ConfigurationError, StoreUnavailableError, messageOf } from '../../shar
 import { InvalidInputError } from '../../shared/tasks/task/control.ts';
 import { validName } from '../../shared/core/validate/name.ts';
 import { validWholeNumber } from '../../shared/core/validate/whole-number.ts';
-import { execute, parseAct } from './acts.ts';
+import { execute, parseAct, selectionIn } from './acts.ts';
 import type { ConsoleConnection } from './connection.ts';
 import type { Feed, News } from './feed.ts';
 import { lookAtAudit } from './views/audit.ts';
@@ -17,6 +17,7 @@ import type { OverviewRead } from './views/overview.ts';
 import { lookAtSchedules } from './views/schedules.ts';
 import type { SessionBook } from './views/session-book.ts';
 import { SessionsLook, withHoldings } from './views/sessions.ts';
+import { lookAtSelected } from './views/selected.ts';
 import { lookAtTask, lookAtTasks } from './views/tasks.ts';
 import { DeadLook } from './views/dead.ts';
 import { KnownNames, lookAtNames } from './views/known-names.ts';
@@ -84,6 +85,13 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     return context.json(
       await looks.ask(`finished ${JSON.stringify(query)}`, () => lookAtFinished(connection, names, query)),
     );
+  });
+
+  routes.get('/selected', async (context) => {
+    const { queue: asked, ...given } = context.req.query();
+    const [queue, selection] = [validName('queue', asked), selectionIn(given)];
+    const key = `selected ${JSON.stringify({ queue, selection })}`;
+    return context.json(await looks.ask(key, () => lookAtSelected(connection, queue, selection)));
   });
 
   routes.get('/price', async (context) => context.json(await looks.ask('price', () => priceOfScan(connection))));

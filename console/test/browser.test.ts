@@ -168,6 +168,33 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await watching.close();
   });
 
+  test('pauses a tenant, says how many of its tasks there are, and cancels them', async () => {
+    for (const id of ['one', 'two']) await enqueued(tasks, { queue: 'shop', id, tenant: 'acme' });
+    const watching = await openConsole(table, { queues: ['shop'] });
+    await using opened = await open('queues', watching);
+    const { page } = opened;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Pause… shop' }).click();
+    await dialog.getByLabel('Tenant').fill('acme');
+    await dialog.getByLabel('Reason').fill('a drill');
+    await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByText('tenant acme of queue shop is paused').waitFor();
+
+    await page.getByRole('link', { name: 'shop' }).click();
+    await page.getByRole('button', { name: 'Cancel… tasks of shop' }).click();
+    await page.keyboard.type('acme');
+    await page.keyboard.press('Tab');
+    await dialog.getByText('2 waiting and 0 running now.').waitFor();
+    await dialog.getByLabel('Reason').fill('the customer has left');
+    await dialog.getByRole('button', { name: 'Cancel tasks' }).click();
+    await page.getByText('cancelled 2 waiting tasks of tenant acme in queue shop').waitFor();
+
+    await page.keyboard.press('2');
+    await page.getByRole('button', { name: 'Resume… shop' }).click();
+    expect(await dialog.getByLabel('Tenant').inputValue()).toBe('acme');
+    await watching.close();
+  });
+
   test('keeps what is being typed while the page goes on living', async () => {
     await using opened = await open('tasks?queue=default');
     const { page } = opened;

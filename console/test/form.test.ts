@@ -87,6 +87,13 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
     expect((await perform({ verb: 'queue.pause', queue: 'media', reason })).exitCode).toBe(0);
     expect((await perform({ verb: 'queue.resume', queue: 'media', reason })).exitCode).toBe(0);
 
+    const tenant = { queue: 'media', tenant: "o'neil", reason };
+    await enqueued(tasks, { queue: 'media', id: 'of a tenant', tenant: tenant.tenant });
+    expect((await perform({ ...tenant, verb: 'queue.pause' })).out).toContain("tenant o'neil of queue media is paused");
+    expect((await perform({ ...tenant, verb: 'queue.cancel', name: 'resize' })).exitCode).not.toBe(0);
+    expect((await perform({ ...tenant, verb: 'queue.cancel' })).out).toContain('cancelled 1 task');
+    expect((await perform({ ...tenant, verb: 'queue.resume' })).exitCode).toBe(0);
+
     const session = await table.leasehold.session(SOON_TOLD);
     const lock = await session.lock('a/lock');
     const permit = await session.permit('uploads', { limit: 1 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
 import { updateStatement } from '../../shared/dynamo/engine/statement.ts';
 import { actionOf, together } from '../../shared/dynamo/engine/transaction.ts';
+import type { Verb } from '../../shared/dynamo/engine/verb.ts';
 import { CASES } from './guards/cases.ts';
 import { Rows } from './guards/rows.ts';
 import { conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
@@ -17,7 +18,7 @@ test('a guard has the conjuncts that stand in no parentheses', () => {
 });
 
 describe('a statement', () => {
-  const update = (key: string, verb = 'lock.test') =>
+  const update = (key: string, verb: Verb = 'lock.update') =>
     updateStatement(verb, {
       table: 't',
       key: lockKey(key),
@@ -27,7 +28,7 @@ describe('a statement', () => {
     });
 
   test('loses one condition while every name and value is still used', () => {
-    const dropped = withoutConjunct(update('a'), 'lock.test: #nonce = :seen');
+    const dropped = withoutConjunct(update('a'), 'lock.update: #nonce = :seen');
 
     expect(dropped.input.ConditionExpression).toBe(
       '(#session = :session) AND ((#nonce = :seen) OR NOT (#nonce = :seen))',
@@ -38,15 +39,15 @@ describe('a statement', () => {
   test('keeps it lost when it is stamped again', () => {
     const again = { ...update('a'), restamped: () => update('b') };
 
-    expect(withoutConjunct(again, 'lock.test: #nonce = :seen').restamped?.(1).input.ConditionExpression).toContain(
+    expect(withoutConjunct(again, 'lock.update: #nonce = :seen').restamped?.(1).input.ConditionExpression).toContain(
       ' OR NOT ',
     );
   });
 
   test('names its later actions by their effects', () => {
-    expect(conjunctsOf(together(update('a', 'lock.both'), [actionOf(update('b'))], 'token'))).toEqual([
-      'lock.both: #session = :session',
-      'lock.both: #nonce = :seen',
+    expect(conjunctsOf(together(update('a', 'lock.acquire'), [actionOf(update('b'))], 'token'))).toEqual([
+      'lock.acquire: #session = :session',
+      'lock.acquire: #nonce = :seen',
       'lock, SET #ttl = :ttl: #session = :session',
       'lock, SET #ttl = :ttl: #nonce = :seen',
     ]);

@@ -6,16 +6,26 @@
  */
 import { PAUSES as LOCK_PAUSES } from '../../shared/coordination/lock/session-locks.ts';
 import { PAUSES as PERMIT_PAUSES } from '../../shared/coordination/semaphore/acquire.ts';
+import { POLL_MS } from '../../shared/client/run-with-schedules.ts';
 import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { mostReadUnitsOfWake } from '../../shared/operate/cost/standing-cost.ts';
 import { SHOWS_WITHIN_MS } from '../../shared/tasks/dispatch/pending-starts.ts';
 import { INDEX_LAG_MS } from '../../shared/tasks/dispatch/wake.ts';
-import { CLAIMS_PER_LOSS, HELD_RECHECK_MS, IDLE_AFTER_MS, PAGE_ENTRIES } from '../../shared/tasks/picker/tuning.ts';
+import {
+  CLAIMS_PER_LOSS,
+  HELD_RECHECK_MS,
+  IDLE_AFTER_MS,
+  PAGE_ENTRIES,
+  PLAIN_PER_GROUP,
+} from '../../shared/tasks/picker/tuning.ts';
 import { QUANTUM } from '../../shared/tasks/task/group-walk.ts';
 import { FRESH_MS as QUEUE_FRESH_MS } from '../../shared/tasks/worker/queue-state.ts';
 
 /** Read before any world sets them: smaller pages and samples make a worker read more often, not sooner. */
 const SHIPPED = { claimsPerLoss: CLAIMS_PER_LOSS, helped: QUANTUM, page: PAGE_ENTRIES } as const;
+
+/** Of a poll that is a quarter late. */
+const MOST_JITTER = 5 / 4;
 
 /** Time between two samples of the rules about waits. */
 export const SAMPLE_EVERY_MS = 5_000;
@@ -62,6 +72,14 @@ export const STARVING_MS = 2 * IDLE_AFTER_MS;
 export function starvingAloneMs({ ttlMs, maxClockSkewMs, tickMs }: Lease & { readonly tickMs: number }): number {
   const crash = ttlMs + 2 * maxClockSkewMs;
   return crash + tickMs + 2 * QUEUE_FRESH_MS + 2 * looksApartMs(ttlMs) + SAMPLE_EVERY_MS;
+}
+
+/**
+ * L10: the same beside workers that only poll, in lanes of normal tasks: a tick of the world starts a worker, and one that has found nothing
+ * for a minute polls for the first task of a group.
+ */
+export function polledMs({ shards, tickMs }: { readonly shards: number; readonly tickMs: number }): number {
+  return tickMs + MOST_JITTER * PLAIN_PER_GROUP * shards * POLL_MS.idle + SAMPLE_EVERY_MS;
 }
 
 /** L11 and L12: until a session has settled its unresolved requests. Each of two heartbeats writes for a TTL at most. */

@@ -2,7 +2,7 @@
 import { OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import { drawLasting } from './lasting.ts';
-import { drawKnobsWorld, drawLoneWorld, drawShippedWorld, worldOf } from './other-worlds.ts';
+import { drawKnobsWorld, drawLoneWorld, drawPolledWorld, drawShippedWorld, worldOf } from './other-worlds.ts';
 import type { FaultGroup, Profile, ProfileName, Switch } from './profile.ts';
 import { CALM, isLasting } from './profile.ts';
 
@@ -63,6 +63,7 @@ export function drawProfile(prng: Prng, name: ProfileName = 'swarm'): Profile {
   if (name === 'mix') return drawProfile(prng, worldOf(prng.fork('world')));
   if (name === 'knobs') return drawKnobsWorld(prng.fork(name), drawProfile(prng, 'swarm'));
   if (name === 'shipped') return drawShippedWorld(prng.fork(name), drawProfile(prng, 'swarm'));
+  if (name === 'polled') return drawPolledWorld(prng.fork(name));
   if (name === 'lone') return drawLoneWorld(prng.fork(name), drawProfile(prng, prng.chance(0.5) ? 'calm' : 'swarm'));
   const sized = drawSizes(prng);
   if (name === 'calm') return sized;

@@ -3,11 +3,12 @@ import type { Prng } from '../../test/support/machines/prng.ts';
 import type { Turned } from './knobs/turn.ts';
 import { drawKnobs } from './knobs/turn.ts';
 import type { OtherWorld, Profile } from './profile.ts';
+import { CALM } from './profile.ts';
 
 /** The parts of a mix: most are swarms. */
 const SHARES: readonly (OtherWorld | 'swarm')[] = [
-  ...Array.from({ length: 16 }, () => 'swarm' as const),
-  ...(['knobs', 'knobs', 'lone', 'shipped', 'shipped'] as const),
+  ...Array.from({ length: 15 }, () => 'swarm' as const),
+  ...(['polled', 'knobs', 'knobs', 'lone', 'shipped', 'shipped'] as const),
 ];
 
 export function worldOf(prng: Prng): OtherWorld | 'swarm' {
@@ -63,6 +64,31 @@ export function drawLoneWorld(prng: Prng, drawn: Profile): Profile {
     leap: false,
     settleMs: 60_000,
     invocationMs: 900_000,
+  };
+}
+
+/**
+ * Long-lived workers that have little to do, without a dispatcher and without faults: only their polls find a task of another process.
+ * A worker that has met a tenant or a line looks for others often, so none lives for long.
+ */
+export function drawPolledWorld(prng: Prng): Profile {
+  return {
+    ...CALM,
+    environments: prng.integer(1, 3),
+    concurrency: prng.integer(2, 5),
+    shards: prng.integer(1, 4),
+    tasks: 0,
+    lockShare: 0,
+    coordinationShare: 0,
+    dispatches: false,
+    stays: true,
+    feedEveryMs: prng.logarithmic(5_000, 40_000),
+    feedsLater: true,
+    ttlMs: Math.round(prng.logarithmic(3_000, 20_000)),
+    latencyMs: prng.logarithmic(2, 30),
+    faultyMs: 10_000,
+    settleMs: 300_000,
+    invocationMs: Math.round(prng.logarithmic(40_000, 300_000)),
   };
 }
 

@@ -58,6 +58,8 @@ export interface Profile {
   readonly thinkMs: number;
   /** Mean time between tasks that come steadily; 0: none do. */
   readonly feedEveryMs: number;
+  /** Whether those are due only later, and most are of a tenant or a line. */
+  readonly feedsLater: boolean;
   /** Tasks that come at once, and what they have in common. */
   readonly floodTasks: number;
   readonly floodOf: FloodOf;
@@ -81,7 +83,7 @@ export interface Profile {
   readonly invocationMs: number;
   /**
    * Whether workers are long-lived, like a user's own process, or exit when no task is due, like a function.
-   * Drawn in the world `lone`, always so in the world `stays`; `--changes '{"stays":true}'` sets it in another lasting world.
+   * Drawn in the world `lone`, always so in the worlds `polled` and `stays`; `--changes '{"stays":true}'` sets it in another lasting world.
    */
   readonly stays: boolean;
   /** How long a function's worker stays without tasks, and its poll interval after an idle minute; 0: as while busy. */
@@ -210,6 +212,7 @@ export const CALM: Profile = {
   users: 0,
   thinkMs: 0,
   feedEveryMs: 0,
+  feedsLater: false,
   floodTasks: 0,
   floodOf: 'nothing',
   relays: 0,
@@ -257,11 +260,23 @@ export function isLasting(name: ProfileName): name is LastingName {
 
 export type FaultGroup = 'network' | 'processes' | 'clocks' | 'store';
 /** Worlds that differ from the swarm by more than their faults: see `other-worlds.ts`. */
-export type OtherWorld = 'knobs' | 'lone' | 'shipped';
+export type OtherWorld = 'knobs' | 'lone' | 'polled' | 'shipped';
 /** `mix` draws one of the other worlds for a part of its seeds, and the swarm for the rest. */
 export type ProfileName = 'mix' | 'swarm' | 'calm' | FaultGroup | OtherWorld | LastingName;
 export const PROFILE_NAMES: readonly ProfileName[] = [
-  ...(['mix', 'swarm', 'calm', 'network', 'processes', 'clocks', 'store', 'knobs', 'lone', 'shipped'] as const),
+  ...([
+    'mix',
+    'swarm',
+    'calm',
+    'network',
+    'processes',
+    'clocks',
+    'store',
+    'knobs',
+    'lone',
+    'polled',
+    'shipped',
+  ] as const),
   ...LASTING,
 ];
 

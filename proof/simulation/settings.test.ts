@@ -21,6 +21,7 @@ const WORKER = {
   idlePollMs: ['idlePollMs'],
   lingerMs: ['lingerMs'],
   stays: ['fansOut'],
+  shortWaitMs: 'the waits of durable tasks are shorter, or longer than a history',
   hasDispatcher: ['stays'],
   graceMs: ['invocationMs'],
   deadlineMonotonicMs: ['invocationMs'],

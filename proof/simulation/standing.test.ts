@@ -78,6 +78,14 @@ test.each([
   expect(violationsOf({ rows, seconds: 60 })).not.toContain('L10');
 });
 
+test('L10 notices a task that workers do not find by their polls, where nothing else does', () => {
+  const profile = { feedsLater: true, shards: 4, tickMs: 3_000 };
+  const rows = { 'task#jobs#a': DUE, 'session#s': WORKER };
+
+  expect(violationsOf({ rows, seconds: 25, profile })).toEqual(['L10']);
+  expect(violationsOf({ rows, seconds: 15, profile })).toEqual([]);
+});
+
 test.each([
   ['is not due', { ...DUE, readyAt: EPOCH_MS + 1e9 }],
   ['stands in a line', { ...DUE, line: 'k', ticket: 2 }],

@@ -231,7 +231,8 @@ export class Standing {
    * first, and a crashed worker seems to have a free place until its session has expired.
    */
   #starvingMs({ priority, directoryKey }: DynamoItem): number {
-    const { lone } = this.#profile;
+    const { lone, feedsLater } = this.#profile;
+    if (feedsLater && !this.#isOver) return bounds.polledMs(this.#profile);
     const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
     const lane = laneName({ priority: priority as Priority, isOfGroups: directoryKey !== undefined });
     if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return bounds.STARVING_MS;

@@ -32,7 +32,7 @@ export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'conc
 type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 
 /** Maximum gaps between two polls, jittered: see above. */
-const POLL_MS = { first: 220, idle: 730 };
+export const POLL_MS = { first: 220, idle: 730 };
 /**
  * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence.
  * Most schedules are due on the minute. After finding a schedule that is due every second, it checks every second.

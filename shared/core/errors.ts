@@ -150,6 +150,20 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
+/** Whether an error, or one of its causes, is such a one. Ends at what cannot be read, and in a circle of causes. */
+export function isCausedBy(thrown: unknown, is: (error: Error & { readonly code?: unknown }) => boolean): boolean {
+  try {
+    let error = thrown;
+    for (let depth = 0; depth < CAUSES_LIMIT && error instanceof Error; depth++, error = error.cause)
+      if (is(error)) return true;
+  } catch {
+    // A getter that throws, or a revoked proxy.
+  }
+  return false;
+}
+
+const CAUSES_LIMIT = 20;
+
 /** Returns what a client of the user's threw, if it is an error with a text; otherwise an error with its text. */
 export function errorOf(thrown: unknown): Error {
   const message = messageOf(thrown);

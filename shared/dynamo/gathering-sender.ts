@@ -16,6 +16,7 @@ import type { SenderPorts } from './engine/send.ts';
 import { Sender } from './engine/send.ts';
 import type { Statement } from './engine/statement.ts';
 import { batchGetStatement } from './engine/statement.ts';
+import type { Verb } from './engine/verb.ts';
 
 /** Two, so that one is in flight while the response of the other is read. */
 const UNDER_WAY_LIMIT = 2;
@@ -76,7 +77,7 @@ export class GatheringSender extends Sender {
         return;
       }
       const keys = gathered.map(rowKeyOf);
-      const verbs = [...new Set(gathered.map(({ statement }) => statement.verb))].sort().join(', ');
+      const verbs = [...new Set(gathered.map(({ statement }) => statement.verb))].sort().join(', ') as Verb;
       const items = await readInBatches(this, table, batchGetStatement(verbs, table, keys, { consistent: true }));
       const found = new Map(items.map((item) => [nameOf(item), item]));
       for (const asked of gathered) asked.answer.resolve({ Item: found.get(nameOf(rowKeyOf(asked))) });

@@ -17,6 +17,7 @@ const UNITS: Readonly<Record<string, number>> = {
 const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: string]>> = {
   'a name: queue, task, id, lock key, session, semaphore, tenant': ['NAME_LIMIT_BYTES', 'shared/core/validate/name.ts'],
   "a task's input in its row; a schedule's input": ['INPUT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
+  "a task's `label`": ['LABEL_LIMIT_BYTES', 'shared/tasks/task/task-request.ts'],
   'a cron expression': ['CRON_LIMIT_CHARACTERS', 'shared/tasks/schedule/cron-fields.ts'],
   "a schedule's zone": ['ZONE_LIMIT_CHARACTERS', 'shared/tasks/schedule/cron-fields.ts'],
   "the options of a schedule's tasks, as JSON": [
@@ -29,6 +30,11 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   'saved progress, and the results of all items of `task.each`': ['PROGRESS_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   'an error message that a task keeps': ['ERROR_MESSAGE_LIMIT_CHARACTERS', 'shared/tasks/task/task.ts'],
   "attempts in a task's history, in addition to the last": ['PAST_ATTEMPTS_KEPT', 'shared/tasks/task/task.ts'],
+  'what a step or context of a durable task returns; an answer to a callback': [
+    'ENTRY_LIMIT_BYTES',
+    'shared/tasks/durable/asked-entries.ts',
+  ],
+  'the journal of a durable task': ['JOURNAL_LIMIT_BYTES', 'shared/tasks/durable/journal.ts'],
   "a lock's value": ['VALUE_LIMIT_BYTES', 'shared/coordination/lock/lock-record.ts'],
   'attempts of a task': ['MAX_ATTEMPTS_LIMIT', 'shared/tasks/task/bounds.ts'],
   'actions of the transaction with which a task ends or waits: its own, your writes, spawned tasks': [
@@ -39,7 +45,10 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   'children of `waitFor`': ['CHILDREN_LIMIT', 'shared/tasks/task/batch.ts'],
   'children of a batch': ['BATCH_LIMIT', 'shared/tasks/queue/batch-request.ts'],
   'items of `task.each`': ['ITEMS_LIMIT', 'shared/tasks/run/each.ts'],
+  'operations of a durable task': ['OPERATIONS_LIMIT', 'shared/tasks/durable/journal.ts'],
+  'writes by `withStep` in one step': ['EFFECTS_LIMIT', 'shared/tasks/durable/asked-entries.ts'],
   'tasks of one key at a time': ['KEY_LIMIT_MAX', 'shared/tasks/task/key-limit.ts'],
+  'paused tenants of a queue': ['MAX_PAUSED_TENANTS', 'shared/tasks/task/queue-store.ts'],
   'shards of a queue': ['MAX_SHARDS', 'shared/tasks/task/task.ts'],
   'tasks side by side in one worker': ['MAX_CONCURRENCY', 'shared/tasks/task/task.ts'],
   'workers of a queue': ['MAX_WORKERS_LIMIT', 'functions/env.ts'],

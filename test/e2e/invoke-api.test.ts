@@ -8,11 +8,8 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { InvokeCommandInput } from '@aws-sdk/client-lambda';
 import {
-  InvalidRequestContentException,
   InvokeCommand,
   LambdaClient,
-  LambdaServiceException,
-  RequestTooLargeException,
   ResourceNotFoundException,
   TooManyRequestsException,
 } from '@aws-sdk/client-lambda';
@@ -63,27 +60,6 @@ describe('Invoke', () => {
     });
   });
 
-  test('gives an empty event when there is no payload', async () => {
-    const { Payload } = await invoke({ FunctionName: 'count' });
-
-    expect(parsed(Payload)).toMatchObject({ event: {} });
-  });
-
-  test.each([
-    ['count', undefined, 'count'],
-    ['count:live', undefined, 'count:live'],
-    ['count', 'live', 'count:live'],
-    ['000000000000:function:count', undefined, 'count'],
-    ['arn:aws:lambda:eu-central-1:000000000000:function:count', undefined, 'count'],
-    ['arn:aws:lambda:eu-central-1:000000000000:function:count:live', undefined, 'count:live'],
-  ])('finds a function by %s with qualifier %s', async (FunctionName, Qualifier, invoked) => {
-    const { Payload } = await invoke({ FunctionName, Qualifier });
-
-    expect(parsed(Payload)).toMatchObject({
-      context: { invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:${invoked}` },
-    });
-  });
-
   test('marks the failure of a function, which is still an answer', async () => {
     const { StatusCode, FunctionError, Payload } = await invoke({
       FunctionName: 'single',
@@ -107,13 +83,6 @@ describe('Invoke', () => {
 
     expect({ StatusCode, answer: parsed(Payload) }).toEqual({ StatusCode: 202, answer: null });
     await events.until('invocationEnded', ({ requestId }) => requestId === $metadata.requestId);
-  });
-
-  test('only checks on a dry run', async () => {
-    const { StatusCode, $metadata } = await invoke({ FunctionName: 'count', InvocationType: 'DryRun' });
-
-    expect(StatusCode).toBe(204);
-    expect(events.of('invocationStarted').map(({ requestId }) => requestId)).not.toContain($metadata.requestId);
   });
 });
 
@@ -161,52 +130,5 @@ describe('a refusal', () => {
     });
     lambda.thaw(environmentId);
     expect(parsed((await working).Payload)).toEqual({ waitedMs: 1 });
-  });
-
-  test.each([
-    ['RequestResponse', 6 * 1024 * 1024],
-    ['Event', 1024 * 1024],
-  ] as const)('of too large a payload is a 413: %s', async (InvocationType, limit) => {
-    const Payload = JSON.stringify('x'.repeat(limit));
-
-    const error = await invoke({ FunctionName: 'count', InvocationType, Payload }).catch((thrown: unknown) => thrown);
-
-    expect(error).toBeInstanceOf(RequestTooLargeException);
-    expect(error).toMatchObject({
-      message: `Request must be smaller than ${limit} bytes for the InvokeFunction operation`,
-    });
-  });
-
-  test('answers 400 for a payload that is not JSON', async () => {
-    const error = await invoke({ FunctionName: 'count', Payload: '{nonsense' }).catch((thrown: unknown) => thrown);
-
-    expect(error).toBeInstanceOf(InvalidRequestContentException);
-  });
-
-  test('names Invoke as the only known operation', async () => {
-    const response = await fetch(`${lambda.endpoint}/2015-03-31/functions`);
-
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({
-      message: 'the local Lambda knows only Invoke, not GET /2015-03-31/functions',
-    });
-  });
-
-  test.each([
-    ['/2015-03-31/functions/%/invocations', '"%" cannot be read: URI malformed'],
-    ['//', '"//" cannot be read: Invalid URL'],
-  ])('of a path that cannot be read is a 400: %s', async (target, message) => {
-    // Sends targets unchanged that the platform's own URL would repair.
-    const { hostname, port } = new URL(lambda.endpoint);
-    const sent = request({ hostname, port, path: target, method: 'POST' }).end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-
-    expect(response.statusCode).toBe(400);
-    expect(JSON.parse(await text(response))).toMatchObject({ message });
-    expect((await invoke({ FunctionName: 'count' })).StatusCode).toBe(200);
-  });
-
-  test('is an error that the client knows for a service exception', async () => {
-    await expect(invoke({ FunctionName: 'nobody' })).rejects.toBeInstanceOf(LambdaServiceException);
   });
 });

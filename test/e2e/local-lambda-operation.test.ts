@@ -35,16 +35,6 @@ describe('an operator', () => {
     });
   });
 
-  test('kills an idle environment, which is not used again', async () => {
-    const { lambda } = await started({ count: functionFrom('counter') });
-    await lambda.invoke('count', {});
-
-    lambda.kill('count-1');
-    const { payload } = await lambda.invoke('count', {});
-
-    expect(payload).toMatchObject({ invocations: 1 });
-  });
-
   test('freezes work and lets it go on', async () => {
     const { lambda, events } = await started({ act: functionFrom('misbehave') });
     const answer = lambda.invoke('act', { act: 'wait', ms: 300 });
@@ -57,23 +47,6 @@ describe('an operator', () => {
 
     expect({ frozen, state, thawed }).toEqual({ frozen: true, state: 'frozen', thawed: true });
     expect((await answer).payload).toEqual({ waitedMs: 300 });
-  });
-
-  test('cannot save frozen work from its timeout', async () => {
-    const { lambda, events } = await started({ act: functionFrom('misbehave', { timeoutMs: 500 }) });
-    const answer = lambda.invoke('act', { act: 'hang' });
-    const { environmentId } = await events.until('invocationStarted');
-
-    lambda.freeze(environmentId);
-
-    expect((await answer).payload).toMatchObject({ errorType: 'Sandbox.Timedout' });
-  });
-
-  test('can neither freeze nor thaw what rests', async () => {
-    const { lambda } = await started({ count: functionFrom('counter') });
-    await lambda.invoke('count', {});
-
-    expect([lambda.freeze('count-1'), lambda.thaw('count-1'), lambda.freeze('nobody')]).toEqual([false, false, false]);
   });
 });
 
@@ -104,16 +77,6 @@ describe('the log', () => {
 
     expect(events.lines('stdout').length).toBe(lines);
     expect(events.of('log').at(-2)!.line).toMatch(/^END /);
-  });
-
-  test('says that an invocation timed out', async () => {
-    const { lambda, events } = await started({ act: functionFrom('misbehave', { timeoutMs: 300 }) });
-
-    const { requestId } = await lambda.invoke('act', { act: 'hang' });
-
-    const [, timedOut, , report] = events.lines('platform');
-    expect(timedOut).toMatch(new RegExp(`Z ${requestId} Task timed out after 0.30 seconds$`));
-    expect(report).toMatch(/\tStatus: timeout$/);
   });
 });
 

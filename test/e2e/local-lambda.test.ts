@@ -4,15 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { LocalLambdaOptions } from '../../local/lambda/local-lambda.ts';
 import { functionFrom, started } from '../support/local-lambda.ts';
 import { expectGone, isStopped } from '../support/processes.ts';
-
-/** Retries that a test can wait for. */
-const SOON: LocalLambdaOptions['asyncRetry'] = {
-  functionErrorDelaysMs: [5],
-  throttleBackoff: { baseMs: 5, capMs: 20 },
-};
 
 describe('an invocation', () => {
   test("receives the event, the context and the function's variables, and no terminal", async () => {
@@ -50,12 +43,6 @@ describe('an invocation', () => {
     expect(second).toBeLessThan(first);
   });
 
-  test('may return a plain value', async () => {
-    const { lambda } = await started({ count: functionFrom('counter', { handler: 'plain' }) });
-
-    expect((await lambda.invoke('count', {})).payload).toBe('plain');
-  });
-
   test('reaches another function through the SDK as it comes', async () => {
     const { lambda } = await started({ first: functionFrom('invoker'), second: functionFrom('counter') });
 
@@ -80,25 +67,6 @@ describe('an environment', () => {
     expect(events.of('invocationStarted').map(({ coldStart }) => coldStart)).toEqual([true, false]);
   });
 
-  test('serves one invocation at a time; a second one gets its own', async () => {
-    const { lambda } = await started({ act: functionFrom('misbehave') });
-
-    await Promise.all([1, 2, 3].map(() => lambda.invoke('act', { act: 'wait', ms: 100 })));
-
-    const pids = lambda.environments().map(({ pid }) => pid);
-    expect(new Set(pids).size).toBe(3);
-  });
-
-  test('reuses the environment that ran last', async () => {
-    const { lambda, events } = await started({ act: functionFrom('misbehave') });
-    await Promise.all([lambda.invoke('act', { act: 'wait', ms: 0 }), lambda.invoke('act', { act: 'wait', ms: 300 })]);
-    const latest = events.of('invocationEnded').at(-1)!.environmentId;
-
-    await lambda.invoke('act', { act: 'wait', ms: 0 });
-
-    expect(events.of('invocationEnded').at(-1)!.environmentId).toBe(latest);
-  });
-
   test('does nothing between invocations: a timer left behind does not tick', async () => {
     const { lambda, events } = await started({ act: functionFrom('counter', { handler: 'tickFor' }) });
     await lambda.invoke('act', { ms: 30 });
@@ -112,16 +80,6 @@ describe('an environment', () => {
     // It ticks every 5 ms.
     expect((payload as { longestPauseMs: number }).longestPauseMs).toBeGreaterThan(200);
     expect(events.of('environmentFrozen')).toHaveLength(2);
-  });
-
-  test('is ended after it has been idle for too long', async () => {
-    const { lambda, events } = await started({ count: functionFrom('counter') }, { idleTimeoutMs: 50 });
-    await lambda.invoke('count', {});
-
-    await events.until('environmentExited');
-
-    expect(events.of('environmentKilled')).toMatchObject([{ by: 'idleTimeout' }]);
-    expect(lambda.environments()).toEqual([]);
   });
 });
 
@@ -217,56 +175,5 @@ describe('a function that fails', () => {
     expect((payload as { errorMessage: string }).errorMessage).toContain(message);
     expect(events.of('invocationEnded')).toMatchObject([{ outcome: 'initError' }]);
     expect(lambda.environments()).toEqual([]);
-  });
-});
-
-describe('an asynchronous event', () => {
-  test('is accepted at once and delivered', async () => {
-    const { lambda, events } = await started({ count: functionFrom('counter') });
-
-    const { status, requestId, payload } = await lambda.invoke('count', {}, 'Event');
-
-    expect({ status, payload }).toEqual({ status: 202, payload: undefined });
-    await expect(events.until('invocationEnded')).resolves.toMatchObject({ requestId, outcome: 'success' });
-  });
-
-  test('is retried under its own request id until its function succeeds', async () => {
-    const { lambda, events } = await started({ act: functionFrom('misbehave') }, { asyncRetry: SOON });
-
-    const { requestId } = await lambda.invoke('act', { act: 'failTimes', times: 2 }, 'Event');
-
-    await events.until('invocationEnded', ({ outcome }) => outcome === 'success');
-    expect(events.of('invocationEnded')).toMatchObject([
-      { requestId, outcome: 'error' },
-      { requestId, outcome: 'error' },
-      { requestId, outcome: 'success' },
-    ]);
-  });
-
-  test('is given up after its retries', async () => {
-    const { lambda, events } = await started(
-      { act: functionFrom('misbehave', { maximumRetryAttempts: 1 }) },
-      { asyncRetry: SOON },
-    );
-
-    await lambda.invoke('act', { act: 'exit', code: 1 }, 'Event');
-
-    await expect(events.until('eventDiscarded')).resolves.toMatchObject({ because: 'retriesExhausted' });
-    expect(events.of('invocationStarted')).toHaveLength(2);
-  });
-
-  test('waits for its turn when there is no room', async () => {
-    const { lambda, events } = await started(
-      { act: functionFrom('misbehave', { maxConcurrency: 1 }) },
-      { asyncRetry: SOON },
-    );
-
-    await Promise.all([1, 2, 3].map(() => lambda.invoke('act', { act: 'wait', ms: 20 }, 'Event')));
-
-    await expect
-      .poll(() => events.of('invocationEnded').map(({ outcome }) => outcome))
-      .toEqual(['success', 'success', 'success']);
-    expect(events.of('throttled').length).toBeGreaterThanOrEqual(2);
-    expect(events.of('environmentStarted')).toHaveLength(1);
   });
 });

@@ -18,14 +18,13 @@ import { difference, linesOf } from './template-lines.ts';
 
 /** Props with separate tests: they need another construct, or affect only a bundle. */
 const ELSEWHERE: readonly (keyof TaskWorkersProps)[] = [
-  ...(['entry', 'workerFunction', 'table', 'bundling', 'alarmTopic'] as const),
+  ...(['entry', 'workerFunction', 'table', 'bundling', 'alarmTopic', 'queue'] as const),
   ...(['vpc', 'vpcSubnets', 'securityGroups'] as const),
 ];
 
 /** Each is another value than the default. */
 const OTHERS: TaskWorkersProps = {
   schedules: [defineSchedule('nightly', 'report', null, { cron: '0 3 * * *' })],
-  queue: 'mail',
   schedule: ScheduleExpression.rate(Duration.minutes(2)),
   scheduleEnabled: false,
   maxWorkers: 11,
@@ -70,6 +69,10 @@ test('the same properties make the same stack', () => {
 
 test('the stack without any property', async () => {
   await expect(plain.join('\n')).toMatchFileSnapshot('./stack.txt');
+});
+
+test('another name of the queue changes nothing else', () => {
+  expect(template({ queue: 'mail' }).map(named)).toEqual(plain.map(named));
 });
 
 test('a second queue on the table, with a topic for alarms, and all that may be granted', async () => {

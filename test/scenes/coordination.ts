@@ -1,7 +1,7 @@
 /** Semaphores, limiters, wait groups and rate limits. */
 import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import { BY } from './locks.ts';
-import type { Party, Scene } from './scene.ts';
+import type { Party } from './scene.ts';
 import { dies, scene } from './scene.ts';
 
 const FULL = { limit: 1 };
@@ -15,7 +15,7 @@ const theyHoldPermit = ({ theirs }: Party) => theirs.permit('s', FULL);
 const evicts = ({ there }: Party, { fencingToken: token }: { readonly fencingToken: number }) =>
   there.leasehold.semaphores.evict('s', { ...BY, token, lockDelay: '3s' });
 
-export const SEMAPHORES: readonly Scene[] = [
+export const SEMAPHORES = [
   scene('semaphore.create', 'take the first permit', {
     act: ({ mine }) => mine.tryPermit('s', FULL),
     rivals: { 'another takes it': ({ theirs }) => theirs.tryPermit('s', FULL) },
@@ -99,7 +99,7 @@ const groupOf =
     return open;
   };
 
-export const WAIT_GROUPS: readonly Scene[] = [
+export const WAIT_GROUPS = [
   scene('waitgroup.create', 'open a wait group', {
     act: async (party) => (await group(party)).generation,
     rivals: { 'another opens it': async ({ there }) => (await there.leasehold.waitGroup('g')).generation },
@@ -182,7 +182,7 @@ export const WAIT_GROUPS: readonly Scene[] = [
 const bucket = ({ here }: Party) => here.leasehold.rateLimiter('r', RATE);
 const theirBucket = ({ there }: Party) => there.leasehold.rateLimiter('r', RATE);
 
-export const RATE_LIMITS: readonly Scene[] = [
+export const RATE_LIMITS = [
   scene('ratelimit.takeFromFull', 'take the first tokens', {
     act: (party) => bucket(party).tryTake('k', { tokens: 2 }),
     rivals: { 'another takes some': (party) => theirBucket(party).tryTake('k', { tokens: 2 }) },

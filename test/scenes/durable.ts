@@ -5,7 +5,7 @@ import { createJournalStore } from '../../shared/tasks/rows/task/dynamo-journal-
 import type { RunningTask } from '../../shared/tasks/task/task.ts';
 import { claimOf } from '../../shared/tasks/task/task.ts';
 import type { Process } from '../support/coordination.ts';
-import type { Party, Scene } from './scene.ts';
+import type { Party } from './scene.ts';
 import { scene } from './scene.ts';
 import { ERROR, inAMinute, listing, numbered, running, stamped, storeOf } from './steps.ts';
 
@@ -45,7 +45,7 @@ const answers = ({ here }: Party, task: RunningTask) =>
 const isAnswered = ({ there }: Party, task: RunningTask) =>
   there.leasehold.tasks.callbacks.succeed(callbackIdOf(task, OPEN), 'first');
 
-export const DURABLE: readonly Scene[] = [
+export const DURABLE = [
   scene('task.checkpoint', 'checkpoint of a journal', {
     before: running(),
     act: ({ here }, task) => journalsOf(here).checkpoint(claimOf(task), WRITE, numbered(here)),
@@ -79,7 +79,7 @@ export const DURABLE: readonly Scene[] = [
     before: running(),
     act: ({ here }, task) => journalsOf(here).end(claimOf(task), ['{"e":[]}'], { error: ERROR }, numbered(here)),
   }),
-  scene('task.arrive', 'answer to a task that waits', {
+  scene('arrival.put', 'answer to a task that waits', {
     before: suspended,
     act: answers,
     rivals: { 'another answers': isAnswered },
@@ -92,5 +92,22 @@ export const DURABLE: readonly Scene[] = [
   scene('task.beat', 'heartbeat of a callback', {
     before: suspended,
     act: ({ here }, task) => here.leasehold.tasks.callbacks.heartbeat(callbackIdOf(task, OPEN)),
+  }),
+  scene('journal.page', 'read the moved elements of a journal', {
+    before: async (party) => {
+      const task = await running()(party);
+      const write = { ...WRITE, elements: [], newParts: ['[]'] };
+      await journalsOf(party.here).checkpoint(claimOf(task), write, numbered(party.here));
+      return (await storeOf(party.here).get(task)) as RunningTask;
+    },
+    act: ({ here }, task) => storeOf(here).journalParts(task),
+  }),
+  scene('arrival.page', 'read answers', {
+    before: async (party) => {
+      const task = await asking(party);
+      await isAnswered(party, task);
+      return task;
+    },
+    act: async ({ here }, task) => (await storeOf(here).arrivals(task)).size,
   }),
 ];

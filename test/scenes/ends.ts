@@ -39,7 +39,7 @@ const claimsHere = ({ here, mine }: Party, task: Parameters<ReturnType<typeof st
 const isClaimed: Step = async (party) =>
   storeOf(party.there).claim((await taskOf(party)) as never, party.theirs.id, stamped(party.there));
 
-export const CLAIMS: readonly Scene[] = [
+export const CLAIMS = [
   scene('task.claim', 'claim', {
     before: ready(),
     act: claimsHere,
@@ -110,7 +110,7 @@ function EFFECT({ ports }: Process) {
 type Ending = keyof typeof HOW;
 
 /** An attempt that ends, of a task with these options. */
-function ending(verb: Ending, title: string, options: EnqueueOptions = {}, before?: Step): Scene {
+function ending(verb: Ending, title: string, options: EnqueueOptions = {}, before?: Step): Scene<Ending> {
   return scene(verb, title, {
     before: async (party) => {
       const task = await running(options)(party);
@@ -130,7 +130,7 @@ const NEXT = enqueue('next', IN_LINE);
 const FOLLOWER = enqueue('t', { onDuplicate: 'replace' }, { n: 2 });
 const ENDINGS = Object.keys(HOW) as Ending[];
 
-export const ENDS: readonly Scene[] = [
+export const ENDS = [
   ...ENDINGS.map((verb) => ending(verb, verb.slice('task.'.length))),
   ...ENDINGS.map((verb) => ending(verb, `${verb.slice('task.'.length)} with a place of a key`, OF_KEY)),
   ...ENDINGS.map((verb) => ending(verb, `${verb.slice('task.'.length)} before others of a line`, IN_LINE, NEXT)),
@@ -246,7 +246,7 @@ const commits =
   ({ here }: Party, task: RunningTask) =>
     storeOf(here).commit(claimOf(task), RESULT, spawned(here, line), numbered(here));
 
-export const CHILDREN: readonly Scene[] = [
+export const CHILDREN = [
   scene('batch.create', 'create a batch with a callback', {
     act: ({ here }) => createBatch(here, 2),
     rivals: { 'the callback is there': enqueue('then'), 'another creates it': ({ there }) => createBatch(there, 2) },

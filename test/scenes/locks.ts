@@ -2,7 +2,7 @@
 import type { HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import type { Session } from '../../shared/client/session.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
-import type { Party, Scene } from './scene.ts';
+import type { Party } from './scene.ts';
 import { dies, scene } from './scene.ts';
 
 export const BY = { by: 'ann', reason: 'it hangs' };
@@ -23,7 +23,7 @@ const theirsExpires = async (party: Party) => {
 const rowOf = ({ here }: Party) => here.ports.locks.get('k');
 const leads = ({ mine }: Party) => mine.campaign('e', { value: 'here' });
 
-export const SESSIONS: readonly Scene[] = [
+export const SESSIONS = [
   scene('session.create', 'open a session', {
     act: async ({ here }) => (await here.leasehold.session({ ttl: '2m', name: 'late' })).signal.aborted,
   }),
@@ -59,12 +59,15 @@ export const SESSIONS: readonly Scene[] = [
     act: ({ here }) => here.leasehold.locks.get('k'),
   }),
   scene('session.get', 'read a session', { act: ({ here, theirs }) => here.leasehold.sessions.get(theirs.id) }),
+  scene('session.getMany', 'read sessions', {
+    act: async ({ here, theirs }) => (await here.ports.sessions.getMany([theirs.id])).size,
+  }),
   scene('session.page', 'list sessions', {
     act: async ({ here }) => (await Array.fromAsync(here.leasehold.sessions.list())).length,
   }),
 ];
 
-export const LOCKS: readonly Scene[] = [
+export const LOCKS = [
   scene('lock.acquire', 'lock', {
     act: ({ mine }) => mine.tryLock('k', { value: 'v' }),
     rivals: { 'another takes it': takes },
@@ -194,6 +197,10 @@ export const LOCKS: readonly Scene[] = [
     }),
   ),
   scene('lock.get', 'read a value', { before: theyHoldLock, act: ({ here }) => here.leasehold.locks.get('k') }),
+  scene('lock.getMany', 'read values', {
+    before: theyHoldLock,
+    act: async ({ here }) => (await here.ports.locks.getMany(['k'])).size,
+  }),
   scene('lock.page', 'list keys', {
     before: theyHoldLock,
     act: async ({ here }) => (await Array.fromAsync(here.leasehold.locks.list())).map(({ key }) => key),
@@ -204,7 +211,7 @@ export const LOCKS: readonly Scene[] = [
   }),
 ];
 
-export const ELECTIONS: readonly Scene[] = [
+export const ELECTIONS = [
   scene('lock.acquire', 'campaign', {
     act: ({ mine }) => mine.tryCampaign('e', { value: 'here' }),
     rivals: { 'another leads': ({ theirs }) => theirs.tryCampaign('e') },

@@ -8,7 +8,7 @@ import { CommitRefusedError } from '../../shared/tasks/task/control.ts';
 import { spawn } from '../../shared/tasks/task/task-request.ts';
 import type { OwnWrites } from '../../shared/tasks/task/user-writes.ts';
 import type { Process } from '../support/coordination.ts';
-import type { Party, Scene } from './scene.ts';
+import type { Party } from './scene.ts';
 import { scene } from './scene.ts';
 import type { Step } from './steps.ts';
 import {
@@ -62,7 +62,7 @@ function replace(n: number): Step {
   return enqueue('t', { onDuplicate: 'replace' }, { n });
 }
 
-export const ADDING: readonly Scene[] = [
+export const ADDING = [
   scene('task.enqueue', 'enqueue', { act: enqueuesHere(), rivals: again }),
   scene('task.enqueue', 'enqueue one that is there', { before: enqueue(), act: enqueuesHere() }),
   scene('task.enqueue', 'enqueue for a tenant', { act: enqueuesHere({ tenant: 'acme' }) }),
@@ -142,7 +142,7 @@ const isOver = { 'it has ended': end('complete'), 'it is snoozed': end('snooze')
 const resets = { 'a task of it begins': claim('u'), 'a task of it ends': end('complete') };
 const counted = all(enqueue('t', OF_KEY), enqueue('u', OF_KEY), claim());
 
-export const OPERATIONS: readonly Scene[] = [
+export const OPERATIONS = [
   scene('task.cancel', 'cancel one that waits', {
     before: ready(),
     act: (party) => operator(party).cancel('t', { reason: 'mine' }),
@@ -241,23 +241,33 @@ export const OPERATIONS: readonly Scene[] = [
     act: (party) => operator(party).turn('k'),
   }),
   scene('key.get', 'read a key', { before: counted, act: (party) => operator(party).key('k', { shards: 8 }) }),
+  scene('task.get', 'read a task', { before: enqueue(), act: ({ here }) => here.leasehold.tasks.get('t') }),
+  scene('task.pageOfDead', 'list dead tasks', {
+    before: dead(),
+    act: async (party) => (await Array.fromAsync(operator(party).dead())).length,
+  }),
   scene('task.getMany', 'list tasks that are open', {
     before: counted,
     act: async (party) => (await Array.fromAsync(operator(party).open({ shards: 8 }))).length,
   }),
 ];
 
+const records = ({ here, world }: Party, deed: () => Promise<unknown>) =>
+  new AuditStore(here, world.table).record(
+    { verb: 'test', target: 'nothing', by: 'ann', reason: 'to see' },
+    deed,
+    () => 'done',
+  );
+
 /** Operator actions on the table itself. The rows do not exist: each statement is sent once, and refused. */
-export const REPAIRS: readonly Scene[] = [
-  scene('audit.begin', 'record a deed', {
-    act: ({ here, world }) => {
-      const deed = { verb: 'test', target: 'nothing', by: 'ann', reason: 'to see' };
-      return new AuditStore(here, world.table).record(
-        deed,
-        () => Promise.resolve(),
-        () => 'done',
-      );
-    },
+export const REPAIRS = [
+  scene('audit.begin', 'record a deed', { act: (party) => records(party, () => Promise.resolve()) }),
+  scene('audit.end', 'record a deed that fails', {
+    act: (party) => records(party, () => Promise.reject(new Error('it failed'))).catch(String),
+  }),
+  scene('audit.page', 'list deeds', {
+    before: (party) => records(party, () => Promise.resolve()),
+    act: async ({ here, world }) => (await Array.fromAsync(new AuditStore(here, world.table).list())).length,
   }),
   ...Object.entries(RAISES).flatMap(([sk, raises]) =>
     raises.map((raise, at) =>

@@ -2,7 +2,7 @@
 import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { enqueueDueSlots } from '../../shared/tasks/dispatch/recur.ts';
 import type { Process } from '../support/coordination.ts';
-import type { Party, Scene } from './scene.ts';
+import type { Party } from './scene.ts';
 import { scene } from './scene.ts';
 import type { Step } from './steps.ts';
 import { IN_LINE, OF_KEY, QUEUE, all, cancels, claim, dead, end, enqueue, listing, ready, stamped } from './steps.ts';
@@ -22,7 +22,7 @@ const startsAt = ({ runtime }: Process) => ({
 });
 const shardOf = { queue: QUEUE, priority: 'normal', shard: 0 } as const;
 
-export const QUEUES: readonly Scene[] = [
+export const QUEUES = [
   scene('queue.change', 'pause', {
     act: (party) => operator(party).pause({ reason: 'mine' }),
     rivals: { 'another resumes': (party) => other(party).resume({ reason: 'theirs' }) },
@@ -50,6 +50,10 @@ export const QUEUES: readonly Scene[] = [
   scene('queue.get', 'read a queue', {
     before: (party) => other(party).pause(),
     act: (party) => queues(party).get(QUEUE),
+  }),
+  scene('queue.glance', 'glance at a queue', {
+    before: (party) => other(party).pause(),
+    act: (party) => queues(party).glance(QUEUE),
   }),
   scene('queue.listFinished', 'list finished tasks', {
     before: (party) => other(party).resume(),
@@ -175,7 +179,7 @@ const tick = async ({ here }: Party) => {
   return { made, heard };
 };
 
-export const SCHEDULES: readonly Scene[] = [
+export const SCHEDULES = [
   scene('schedule.put', 'define a schedule', {
     act: ({ here }) => schedulesOf(here.leasehold).define(HOURLY, 'report', 2, { cron: '0 * * * *' }),
     rivals: { 'another defines it': define() },
@@ -235,6 +239,15 @@ export const SCHEDULES: readonly Scene[] = [
   scene('schedule.make', 'make the task of a due slot, with jitter and all missed', {
     before: due({ jitter: '1m', missed: 'all' }),
     act: tick,
+  }),
+  scene('schedule.due', 'read due schedules', {
+    before: due({}),
+    act: async ({ here: { ports, runtime } }) =>
+      (await ports.schedules.due(QUEUE, runtime.clock.now(), runtime.random, () => undefined)).length,
+  }),
+  scene('schedule.getMany', 'read a page of schedules', {
+    before: define(),
+    act: async ({ here }) => (await here.ports.schedules.page(QUEUE, undefined)).schedules.length,
   }),
   scene('schedule.get', 'read a schedule', { before: define(), act: (party) => schedules(party).get(HOURLY) }),
   scene('schedule.page', 'list schedules', {

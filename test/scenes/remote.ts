@@ -1,6 +1,6 @@
 /** Holders elsewhere, that a session's id alone makes known: as a gateway's callers. */
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/core/lease/timing.ts';
-import type { Party, Scene } from './scene.ts';
+import type { Party } from './scene.ts';
 import { scene } from './scene.ts';
 import { stamped } from './steps.ts';
 
@@ -11,7 +11,7 @@ const opened = async ({ here }: Party) => {
   await here.ports.sessions.create({ ...settings, ...more });
 };
 
-export const REMOTE: readonly Scene[] = [
+export const REMOTE = [
   scene('session.renewRemote', 'renew a remote session', {
     before: opened,
     act: ({ here }) => {

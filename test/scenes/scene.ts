@@ -3,6 +3,7 @@
  * The sweeps beside this file, the measurements and the texts of statements all read the same book (`book.ts`).
  */
 import type { Session } from '../../shared/client/session.ts';
+import type { SentVerb } from '../../shared/dynamo/engine/verb.ts';
 import type { Process, World } from '../support/coordination.ts';
 
 export const SECOND = 1_000;
@@ -31,16 +32,20 @@ interface Parts<Given> {
   readonly rivals?: Readonly<Record<string, Act<Given>>>;
 }
 
-export interface Scene {
+export interface Scene<Sends extends SentVerb = SentVerb> {
   /** As in the texts of the statements; several scenes may send one. */
-  readonly verb: string;
+  readonly verb: Sends;
   readonly title: string;
   readonly before: (party: Party) => Promise<unknown>;
   readonly act: Act<never>;
   readonly rivals: Readonly<Record<string, Act<never>>>;
 }
 
-export function scene<Given>(verb: string, title: string, { before, act, rivals = {} }: Parts<Given>): Scene {
+export function scene<Given, Sends extends SentVerb>(
+  verb: Sends,
+  title: string,
+  { before, act, rivals = {} }: Parts<Given>,
+): Scene<Sends> {
   return { verb, title, before: before ?? (() => Promise.resolve()), act, rivals };
 }
 

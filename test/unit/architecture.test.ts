@@ -75,7 +75,7 @@ const LAYERS: readonly Layer[] = [
   },
   {
     name: 'test',
-    holds: ['test/', 'console/test/', 'console/bench/', 'consul/test/', 'consul/bench/'],
+    holds: ['test/', 'console/test/', 'consul/test/'],
     imports: [
       ...LIBRARY,
       ...[

@@ -3,6 +3,7 @@
 /** @import { QueueFigures, TaskLine, TaskPage } from '../../model.ts' */
 /** @import { Question, Scene, View } from '../app.js' */
 import { ask } from '../api.js';
+import { askToCancel } from '../cancel-dialog.js';
 import { h } from '../dom.js';
 import { askForTask } from '../enqueue-dialog.js';
 import { counted, whole } from '../format.js';
@@ -46,7 +47,10 @@ export const tasks = {
       heading(
         'Tasks',
         h('small', {}, 'queue ', h('b', {}, queue)),
-        mayAct && button('New task…', () => void askForTask({ queue }), { class: 'primary' }),
+        mayAct && [
+          button('Cancel…', () => askToCancel(queue, scene.refresh), { 'aria-label': `Cancel… tasks of ${queue}` }),
+          button('New task…', () => void askForTask({ queue }), { class: 'primary' }),
+        ],
       ),
       h('div', { class: 'tools' }, queueField(queue, overview), finders(queue, query)),
       tabs(queue, state, query, overview),

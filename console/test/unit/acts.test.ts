@@ -118,6 +118,32 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     });
   });
 
+  test('pauses a tenant, counts its tasks, cancels them, and resumes it', async () => {
+    for (const id of ['one', 'two', 'three']) await enqueued(tasks, { queue: 'shop', id, tenant: 'acme' });
+    const other = await enqueued(tasks, { queue: 'shop', id: 'other', tenant: 'zoo' });
+    await using session = await table.leasehold.session();
+    await tasks.claim((await tasks.get({ queue: 'shop', id: 'one' })) as ReadyTask, session.id, stamp());
+    const act = { queue: 'shop', tenant: 'acme', reason };
+
+    expect(await perform({ ...act, verb: 'queue.pause' })).toMatchObject({
+      message: 'tenant acme of queue shop is paused: what runs goes on to its end',
+    });
+    const counted = await visitor.get('api/selected?queue=shop&tenant=acme');
+    expect(await counted.json()).toEqual({ waiting: 2, running: 1, isMore: false });
+    expect(await perform({ ...act, verb: 'queue.cancel' })).toMatchObject({
+      message: 'cancelled 2 waiting tasks of tenant acme in queue shop; 1 run, and are told by their next heartbeats',
+    });
+    expect(await perform({ ...act, tenant: 'nobody', verb: 'queue.cancel' })).toMatchObject({
+      status: 409,
+      message: 'queue shop has no unfinished task of tenant nobody: nothing was done',
+    });
+    expect(await tasks.get(other)).toMatchObject({ state: 'ready' });
+    expect((await acts())[1]).toMatchObject({ verb: 'queue.cancel', target: 'shop/* tenant acme' });
+    expect(await perform({ ...act, verb: 'queue.resume' })).toMatchObject({
+      message: 'tenant acme of queue shop is active',
+    });
+  });
+
   test('runs a schedule now, pauses it and resumes it', async () => {
     const key = { queue: 'default', name: 'by hand', reason };
     await schedulesOf(table.leasehold).define(key.name, 'report', null, { cron: '0 0 1 1 *', overlap: 'skip' });
@@ -236,6 +262,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     ['a counter that is text', { verb: 'lock.release', key: 'k', leaseCounter: '1', reason }],
     ['a counter that is no whole number', { verb: 'task.cancel', queue: 'q', id: 'i', leaseCounter: 1.5, reason }],
     ['no name', { verb: 'semaphore.evict', leaseCounter: 1, reason }],
+    ['nothing that is selected', { verb: 'queue.cancel', queue: 'default', reason }],
     ['an act that there is not', { verb: 'table.drop', reason }],
     ['no object', 'queue.pause'],
     ['nothing', null],

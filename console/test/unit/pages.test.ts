@@ -153,6 +153,7 @@ const PAGES = [
   '/finished?queue=default&units=0',
   '/finished?queue=default&units=1000001',
   '/finished?queue=default&units=1&outcome=lost',
+  '/selected?queue=default',
   '/price',
   '/names?queue=default',
   ...['plain', 'later', 'parent', 'busy', 'orphan', 'done', 'dead'].map((id) => `/task?queue=default&id=${id}`),

@@ -60,7 +60,7 @@ const behind = (rows: Rows, { input }: Statement<'put'>): Statement => {
 function raised(sk: keyof typeof RAISES, at: number, row: Readonly<Record<string, unknown>>): Write {
   return (rows) => {
     const raise = RAISES[sk]![at]!;
-    rows.write(createStatement('test.put', TABLE, { pk: 'row', sk, ...row }));
+    rows.write(createStatement('lock.put', TABLE, { pk: 'row', sk, ...row }));
     return raiseCounters(TABLE, { pk: 'row', sk, raise, counter: 1 }, 100, rows.stamp());
   };
 }

@@ -116,7 +116,7 @@ export class Rows {
 /** A transaction with `update` as its second action; undefined: without it. */
 export function beside(rows: Rows, update: Statement<'update'> | undefined): Statement<'transactWrite'> {
   rows.ready({ id: 'first' });
-  const first = updateStatement('task.first', {
+  const first = updateStatement('task.suspend', {
     table: TABLE,
     key: taskKey('q', 'first'),
     guard: '#state = :ready',

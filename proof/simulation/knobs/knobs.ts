@@ -109,7 +109,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/worker/queue-state.ts': { FRESH_MS: [50, 5_000] },
   'shared/tasks/worker/solo-gate.ts': { FIRST_WAIT_MS: [50, 2_000], BETWEEN_WAITS: FEW(4) },
   'shared/tasks/worker/unknown-names.ts': { NAMES_SAID: FEW(20) },
-  'shared/tasks/worker/planned-stay.ts': { STAY_MS: [50, 2_200], STAYING_POLL_MS: SOONER },
+  'shared/tasks/worker/stay.ts': { STAY_MS: [50, 2_200], STAYING_POLL_MS: SOONER },
   'shared/tasks/worker/run-worker.ts': { STALLED_HAND_BACKS: FEW(2), CLOSED_MS: [50, 1_000] },
 };
 

@@ -202,6 +202,8 @@ async function asked(place: Place, run: DurableRuntime, { plan }: Plan, id: stri
   } catch (error) {
     if (!(error instanceof OperationFailed)) throw error;
     place.seen(`durable: ${error.message.includes('TIMED_OUT') ? 'callback timed out' : 'callback failed'}`);
+    // Then an operator may retry it, and it asks again.
+    if (plan.fork('needs it').chance(0.5)) throw error;
     return error.message;
   }
 }

@@ -24,6 +24,10 @@ const KINDS = ['quick', 'quick', 'slow', 'commits', 'progresses', 'snoozes', 'ha
 /** Some of them end in other ways than well, and the place of their key must go to the next. */
 const KINDS_OF_KEY = ['quick', 'quick', 'quick', 'commits', 'refuses', 'poison'] as const;
 
+/** What a feed has in common that is due later, and how much later at most. */
+const FED_LATER: readonly EnqueueOptions[] = [{}, { tenant: 'minnow' }, { key: 'shoal', ordered: true }];
+const LATEST_MS = 10_000;
+
 const COMMON: Readonly<Record<FloodOf, EnqueueOptions>> = {
   nothing: {},
   key: { key: 'flood', limit: 1 },
@@ -60,7 +64,8 @@ export async function produceSteadily(ports: ProducerPorts, isOver: () => boolea
     const kind = prng.pick(isOfKey ? KINDS_OF_KEY : KINDS);
     const key = isOfKey ? { key: 'fed', limit: 1 } : {};
     const tenant = profile.floodOf === 'tenant' ? { tenant: prng.pick(['minnow', 'shrimp']) } : {};
-    await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant, ...key });
+    const later = profile.feedsLater ? { ...prng.pick(FED_LATER), delay: `${prng.integer(0, LATEST_MS)}ms` } : {};
+    await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant, ...key, ...later });
   }
 }
 

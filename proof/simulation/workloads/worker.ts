@@ -6,6 +6,7 @@ import { HandedBackError } from '../../../shared/tasks/task/control.ts';
 import { runWithSchedules } from '../../../shared/client/run-with-schedules.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/run-worker.ts';
 import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
+import { SHORT_WAIT_MS } from '../../../shared/tasks/worker/stay.ts';
 import { EnqueueBus } from '../../../shared/tasks/queue/enqueue-bus.ts';
 import type { Invocation } from '../fleet.ts';
 import { TABLE_NAME } from '../rows.ts';
@@ -52,10 +53,11 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       ...(profile.idlePollMs > 0 ? { idlePollMs: profile.idlePollMs } : {}),
       lingerMs: profile.lingerMs,
       stays: event.stays,
+      shortWaitMs: SHORT_WAIT_MS,
       graceMs,
       deadlineMonotonicMs,
       named: event.tasks,
-      hasDispatcher: true,
+      hasDispatcher: profile.dispatches,
       startWithinMs: START_WITHIN_MS,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.

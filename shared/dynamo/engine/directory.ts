@@ -11,6 +11,7 @@ import { joinKey, shardOf } from './keys.ts';
 import type { Sender } from './send.ts';
 import type { NameRange } from './statement.ts';
 import { backwardStatement, directoryStatement } from './statement.ts';
+import type { Verb } from './verb.ts';
 
 export const DIRECTORY_SHARDS = 16;
 /** Number of small entries in half a read unit. A smaller page would cost the same. */
@@ -38,7 +39,7 @@ interface Place {
 }
 
 export interface DirectoryQuery {
-  readonly verb: string;
+  readonly verb: Verb;
   readonly table: string;
   readonly partitions: readonly string[];
   /** The beginning of the names; or, for a listing from the last to the first, their range. */

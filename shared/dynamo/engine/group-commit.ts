@@ -17,6 +17,7 @@ import type { DynamoItem } from './driver.ts';
 import type { Canceled, Sender, WriteResult } from './send.ts';
 import type { Action } from './transaction.ts';
 import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactStatement } from './transaction.ts';
+import type { Verb } from './verb.ts';
 
 export interface Member {
   readonly nonce: string;
@@ -36,7 +37,7 @@ export interface SharedRow<One extends Member, Row, Alone> {
     members: readonly One[],
     row: Row,
   ): Promise<{
-    readonly verb: string;
+    readonly verb: Verb;
     readonly parts: readonly (readonly Action[])[];
     readonly shared: (count: number) => readonly Action[];
   }>;
@@ -174,7 +175,7 @@ class Batch<One extends Member, Row, Alone> {
   }
 
   /** The actions of the members that fit, and the action of the shared row. */
-  async #planned(row: Row): Promise<{ readonly verb: string; readonly parts: readonly (readonly Action[])[] }> {
+  async #planned(row: Row): Promise<{ readonly verb: Verb; readonly parts: readonly (readonly Action[])[] }> {
     const { verb, parts, shared } = await this.#shared.plan(
       this.#group.map(({ member }) => member),
       row,

@@ -8,10 +8,11 @@
 import type { DynamoCalls, DynamoKind } from './driver.ts';
 import type { RowKey } from './keys.ts';
 import { DIRECTORY_INDEX } from './schema.ts';
+import type { Verb } from './verb.ts';
 
 export interface Statement<K extends DynamoKind = DynamoKind> {
   /** `row.intent`: its name in the meter and the logs. */
-  readonly verb: string;
+  readonly verb: Verb;
   readonly kind: K;
   readonly input: DynamoCalls[K]['input'];
   /** Returns the same write as of this wall time. Without it, the times in the write may be as old as its first attempt. */
@@ -39,7 +40,7 @@ export interface UpdateParts {
 }
 
 /** A conditional update. Its response has the resulting row (unless the writer does not need it) or the row that refused it. */
-export function updateStatement(verb: string, parts: UpdateParts): Statement<'update'> {
+export function updateStatement(verb: Verb, parts: UpdateParts): Statement<'update'> {
   return {
     verb,
     kind: 'update',
@@ -62,7 +63,7 @@ const IS_ABSENT = 'attribute_not_exists(#pk)';
 
 /** A put-if-absent that returns the existing row if there is one. @param over another guard, of a row that may be written over */
 export function createStatement(
-  verb: string,
+  verb: Verb,
   table: string,
   item: RowKey & Record<string, unknown>,
   { guard = IS_ABSENT, values }: { readonly guard?: string; readonly values?: Values } = {},
@@ -128,7 +129,7 @@ export function notingTimes<K extends keyof DynamoCalls>(statement: Statement<K>
   };
 }
 
-export function getStatement(verb: string, table: string, key: RowKey): Statement<'get'> {
+export function getStatement(verb: Verb, table: string, key: RowKey): Statement<'get'> {
   return {
     verb,
     kind: 'get',
@@ -137,7 +138,7 @@ export function getStatement(verb: string, table: string, key: RowKey): Statemen
 }
 
 export function batchGetStatement(
-  verb: string,
+  verb: Verb,
   table: string,
   keys: readonly RowKey[],
   options: { readonly consistent: boolean },
@@ -152,7 +153,7 @@ export function batchGetStatement(
 
 /** A page of one partition of the table or of an index, in order. It starts after `after`, the last key of the previous page. */
 export function queryStatement(
-  verb: string,
+  verb: Verb,
   table: string,
   condition: string,
   values: Values,
@@ -184,7 +185,7 @@ const DIRECTORY_PAGE_LIMIT = 100;
 
 /** A page of the directory: the keys of one kind of row whose name begins with `prefix`, in order. Eventually consistent. */
 export function directoryStatement(
-  verb: string,
+  verb: Verb,
   table: string,
   directory: string,
   prefix: string,
@@ -203,7 +204,7 @@ export function directoryStatement(
 
 /** The same, from the last name to the first, of names from `from` to before `to`. */
 export function backwardStatement(
-  verb: string,
+  verb: Verb,
   table: string,
   directory: string,
   { from, to }: NameRange,

@@ -3,6 +3,7 @@ import { sha256 } from '../../core/runtime/sha256.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from './keys.ts';
 import type { Statement } from './statement.ts';
+import type { Verb } from './verb.ts';
 
 /** A service quota of DynamoDB. */
 export const TRANSACTION_ACTIONS_LIMIT = 100;
@@ -33,7 +34,7 @@ export function tableOf(action: Action): string | undefined {
  * @param token unique per logical write and identical for all its attempts, which must have the same parameters;
  *   see `restampedTransaction` in `statement.ts`
  */
-export function transactStatement(verb: string, actions: readonly Action[], token: string): Statement<'transactWrite'> {
+export function transactStatement(verb: Verb, actions: readonly Action[], token: string): Statement<'transactWrite'> {
   return {
     verb,
     kind: 'transactWrite',

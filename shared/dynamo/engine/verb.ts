@@ -12,11 +12,11 @@ interface Sent {
   readonly task:
     | 'enqueue claim join takeOver markDead progress complete commit bar barNew retry discard giveUp release snooze'
     | 'wait suspend checkpoint spill arrive beat cancel requestCancel expire reschedule revive replace renew promote'
-    | 'follow leaveLine get getMany page pageOfDead pageOfGroups';
+    | 'follow leaveLine get getMany page pageOfDead pageOfEnded pageOfGroups';
   readonly batch: 'create get';
   readonly key: 'recount get getMany';
   readonly line: 'pass get getMany';
-  readonly queue: 'change noteUse noteHints announceNames noteStarts get glance';
+  readonly queue: 'change listFinished noteUse noteHints announceNames noteStarts get glance';
   readonly schedule: 'put advance make due pause resume remove get getMany page';
   readonly slot: 'take';
   readonly payload: 'get delete';

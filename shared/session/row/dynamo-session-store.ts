@@ -18,7 +18,7 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
     renewRemote: (renewal) => rows.writeAs<LiveSession>(statements.renewRemoteSession(table, renewal), renewal),
 
     async page(prefix, after) {
-      const query = { verb: 'session.page', table, partitions: directoryPartitions('session'), of: prefix };
+      const query = { verb: 'session.page' as const, table, partitions: directoryPartitions('session'), of: prefix };
       const { items, next } = await mergedPage(sender, query, after);
       const ids = items.map(({ pk }) => splitKey(String(pk))[1] ?? '');
       const names = items.map(({ directoryName }) => String(directoryName).replace(/#[^#]*$/, ''));

@@ -164,6 +164,7 @@ export class Journal {
         ({ current } = outcome);
         throw new NotSuspended();
       });
+      this.#holder.onSuspended(write.readyAt);
       return true;
     } catch (error) {
       if (!(error instanceof NotSuspended)) throw error;

@@ -32,6 +32,8 @@ export interface ClaimHolder {
   readonly onFollowers: (followers: readonly NewTask[]) => void;
   /** Called when the operation that ended the claim has started its follower. */
   readonly onFollowed: () => void;
+  /** Called when the task waits until this time. */
+  readonly onSuspended: (readyAt: number) => void;
   /** Called when the attempt has saved new progress. */
   readonly onProgress: () => void;
   /** On a clock of tests: lets time pass. Absent: real time passes. */

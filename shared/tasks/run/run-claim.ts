@@ -66,6 +66,8 @@ export interface RunPorts {
   readonly onStalled?: (handBacks: number) => void;
   /** Called when this run has added tasks to the queue. */
   readonly onFollowers?: (followers?: readonly TaskKey[]) => void;
+  /** Called when a durable task waits until this time. */
+  readonly onSuspended?: (readyAt: number) => void;
   /** Called when the task code has ended, before its end is written. */
   readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
@@ -340,6 +342,7 @@ class ClaimRun {
       trace: this.#ports.trace,
       passTime: this.#ports.passTime,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
+      onSuspended: (readyAt) => this.#ports.onSuspended?.(readyAt),
       onProgress: () => {
         this.#hasProgressed = true;
       },

@@ -3,7 +3,8 @@
  * It adds the names that its worker defines, for operators: see `announced-names.ts`.
  *
  * The hint is the mean time in a slot. Each task counts up to `startWithinMs`, because for a plan all longer tasks are alike.
- * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short.
+ * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short: what still runs at a write
+ * is counted later, but with the tasks that began when it did.
  * A worker writes when it exits, 10 s after its first task, and then at most once a minute. It writes only if the mean has changed by a
  * fifth, or if names are missing.
  * A hint that is lost or overwritten only changes how many workers start, not what they do.
@@ -36,14 +37,22 @@ interface HintsPorts {
   readonly defined: ReadonlySet<string>;
 }
 
+/** Tasks that began between two writes, as far as they have been counted. */
+interface Sample {
+  count: number;
+  sumMs: number;
+}
+
 export class PlanningHintsWriter {
   readonly #queue: string;
   readonly #settings: WorkerHints;
   readonly #ports: HintsPorts;
   readonly #clock: Clock;
   readonly #unknown = new Set<string>();
-  #count = 0;
-  #sumMs = 0;
+  #sample: Sample = { count: 0, sumMs: 0 };
+  /** The sample of the last write, and the mean before it. */
+  #last: Sample = { count: 0, sumMs: 0 };
+  #meanBefore: number | undefined;
   #writtenAt: number;
   /** The value that this worker wrote last. The last row that it read may be older. */
   #tookMs: number | undefined;
@@ -66,12 +75,13 @@ export class PlanningHintsWriter {
     const from = this.#clock.monotonic();
     // A deployment has added the name, so plans should soon use it.
     if (this.#namesBefore().includes(name)) this.#schedule();
+    const sample = this.#sample;
     let isCounted = false;
     const count = (): void => {
       if (isCounted) return;
       isCounted = true;
-      this.#count++;
-      this.#sumMs += Math.min(this.#settings.startWithinMs, this.#clock.monotonic() - from);
+      sample.count++;
+      sample.sumMs += Math.min(this.#settings.startWithinMs, this.#clock.monotonic() - from);
       if (this.#clock.monotonic() >= this.#writtenAt + EVERY_MS) this.#schedule();
     };
     const cancel = this.#clock.after(this.#settings.startWithinMs, count);
@@ -104,7 +114,8 @@ export class PlanningHintsWriter {
 
   async #tell(): Promise<void> {
     const { queues, runtime } = this.#ports;
-    const tookMs = this.#newTook();
+    const before = this.#tookMs === undefined ? this.#ports.known()?.tookMs : withSample(this.#meanBefore, this.#last);
+    const tookMs = this.#newTook(withSample(before, this.#sample));
     const names = this.#newNames();
     const announced = namesToAnnounce(this.#ports.defined, this.#announcedBefore());
     this.#writtenAt = this.#clock.monotonic();
@@ -124,26 +135,23 @@ export class PlanningHintsWriter {
     this.#areSettingsWritten = true;
     if (tookMs === undefined) return;
     this.#tookMs = tookMs;
-    this.#count = 0;
-    this.#sumMs = 0;
+    this.#meanBefore = before;
+    this.#last = this.#sample;
+    this.#sample = { count: 0, sumMs: 0 };
   }
 
   get #areSettingsKnown(): boolean {
-    if (this.#areSettingsWritten || this.#count === 0) return true;
+    if (this.#areSettingsWritten || this.#sample.count === 0) return true;
     const known = this.#ports.known()?.workerSettings;
     const { concurrency, startWithinMs } = this.#settings;
     return known?.concurrency === concurrency && known.startWithinMs === startWithinMs;
   }
 
   /** Returns the mean if it is worth a write. */
-  #newTook(): number | undefined {
-    if (this.#count === 0) return undefined;
+  #newTook(mean: number | undefined): number | undefined {
     const before = this.#tookMs ?? this.#ports.known()?.tookMs;
-    const mean = this.#sumMs / this.#count;
-    if (before === undefined) return Math.round(mean);
-    const memory = mean > before ? MEMORY.longer : MEMORY.shorter;
-    const now = before + ((mean - before) * this.#count) / (this.#count + memory);
-    return Math.abs(now - before) > Math.max(NEGLIGIBLE_MS, CHANGED * before) ? Math.round(now) : undefined;
+    if (mean === undefined || before === undefined) return mean && Math.round(mean);
+    return Math.abs(mean - before) > Math.max(NEGLIGIBLE_MS, CHANGED * before) ? Math.round(mean) : undefined;
   }
 
   /** Returns the unknown names if they have changed. */
@@ -161,4 +169,12 @@ export class PlanningHintsWriter {
   #announcedBefore(): readonly string[] {
     return this.#announced ?? this.#ports.known()?.announcedNames ?? [];
   }
+}
+
+function withSample(before: number | undefined, { count, sumMs }: Sample): number | undefined {
+  if (count === 0) return before;
+  const mean = sumMs / count;
+  if (before === undefined) return mean;
+  const memory = mean > before ? MEMORY.longer : MEMORY.shorter;
+  return before + ((mean - before) * count) / (count + memory);
 }

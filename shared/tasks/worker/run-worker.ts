@@ -22,7 +22,7 @@ import { hasFailedLong, isLastAttempt, isOverdue } from './attempt-limits.ts';
 import { RowProblems } from './row-problems.ts';
 import { IdlePause } from './idle-pause.ts';
 import { tellOfOutage } from './outage.ts';
-import { lingerMsOf, pollMsOf } from './planned-stay.ts';
+import { Stay, pollMsOf } from './stay.ts';
 import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
@@ -63,6 +63,8 @@ export interface WorkerSettings {
   readonly lingerMs?: number | undefined;
   /** Whether tasks come one by one: the worker stays for the next one, and polls often. */
   readonly stays?: boolean | undefined;
+  /** The worker stays for a durable task that it has suspended, if it is due again within this time. Default: 0. */
+  readonly shortWaitMs?: number | undefined;
   /** A dispatcher watches unused lanes, so the worker need not poll them before it exits. Default: false. */
   readonly hasDispatcher?: boolean | undefined;
   /** Time for task code to stop after a request to hand back, or after its timeout. */
@@ -129,8 +131,7 @@ class QueueWorker {
   readonly #unknown: UnknownNames;
   readonly #over = new AbortController();
   readonly #pause: IdlePause;
-  readonly #lingerMs: number;
-  #busyAtMonotonicMs: number;
+  readonly #stay: Stay;
   #storeFailure: unknown;
   /** Unexpected error, thrown after all slots have ended. */
   #mistake: Error | undefined;
@@ -145,13 +146,12 @@ class QueueWorker {
     this.#tally = new Tally(ports.onCounted);
     this.#rowProblems = new RowProblems(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
-    this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
     const { queue, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
-    this.#lingerMs = lingerMsOf(settings);
     this.#queueState = new QueueStateCache(queue, ports);
     this.#hints = this.#newHints();
     this.#pause = new IdlePause(ports.runtime.clock, this.#over.signal);
+    this.#stay = new Stay(settings, ports.runtime.clock, this.#over.signal, (id) => this.#expect([id]));
     this.#soloGate = new SoloGate(ports.runtime.clock, this.#over.signal);
     this.#picker = new TaskPicker(
       ports.session.id,
@@ -161,7 +161,7 @@ class QueueWorker {
         maxClockSkewMs,
         heartbeatMs,
         hasDispatcher,
-        exitsWhenEmpty: this.#lingerMs < Infinity,
+        exitsWhenEmpty: this.#stay.hasEnd,
       },
       {
         ...ports,
@@ -230,18 +230,15 @@ class QueueWorker {
 
   /** Starts the next task once the current one's code has returned and the previous completion is stored. */
   async #slot(): Promise<void> {
-    const { clock } = this.#ports.runtime;
     let ending: Promise<void> = Promise.resolve();
     while (!this.#mustStop()) {
       const candidate = await this.#next();
       if (candidate !== undefined) {
         const before = ending;
         const codeEnded = Promise.withResolvers<undefined>();
-        ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => {
-          this.#busyAtMonotonicMs = clock.monotonic();
-        });
+        ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => this.#stay.restart());
         await Promise.all([before, Promise.race([codeEnded.promise, ending])]);
-      } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
+      } else if (this.#picker.isDrained && this.#stay.isOver) {
         this.#over.abort();
       } else {
         await this.#rest();
@@ -258,7 +255,7 @@ class QueueWorker {
   async #next(): Promise<Candidate | undefined> {
     try {
       if (await this.#isOpen()) return await this.#picker.next();
-      if (this.#lingerMs < Infinity) {
+      if (this.#stay.hasEnd) {
         this.#isPaused = true;
         this.#over.abort();
       } else await this.#pause.wait(CLOSED_MS);
@@ -335,6 +332,7 @@ class QueueWorker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: (followers) => this.#picker.expectFollowers(followers),
+          onSuspended: (readyAt) => void this.#stay.awaits(task.id, readyAt),
           // A task of a key keeps its slot until its end is written.
           onCodeEnded: task.links === undefined ? onCodeEnded : undefined,
         },
@@ -377,7 +375,7 @@ class QueueWorker {
     if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
     if (this.#storeFailure !== undefined) return 'storeUnavailable';
     // A worker that is only waiting for new tasks has nothing to hand back.
-    if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#picker.isDrained ? 'drained' : 'handedBack';
+    if (this.#handBack.aborted) return this.#stay.lingerMs > 0 && this.#picker.isDrained ? 'drained' : 'handedBack';
     return this.#isPaused ? 'paused' : 'drained';
   }
 

@@ -36,7 +36,7 @@ function open() {
   } as unknown as DynamoDriver;
   const sender = new GatheringSender({ driver, runtime: { ...systemRuntime, clock } });
   const read = async (name: string, table = TABLE) => {
-    const { Item } = await sender.read(getStatement('row.get', table, { pk: name, sk: 'row' }));
+    const { Item } = await sender.read(getStatement('task.get', table, { pk: name, sk: 'row' }));
     return Item?.value as string | undefined;
   };
   return { clock, asked, read, sender, names: () => asked.map((request) => request.names) };
@@ -56,7 +56,7 @@ describe('reads of single rows', () => {
 
   test('that carry limits are sent within them, alone', async () => {
     const { clock, asked, read, sender } = open();
-    const statement = getStatement('row.get', TABLE, { pk: 'b', sk: 'row' });
+    const statement = getStatement('task.get', TABLE, { pk: 'b', sk: 'row' });
     const together = read('a');
     const given = { signal: new AbortController().signal };
     const alone = sender.read(statement, given);

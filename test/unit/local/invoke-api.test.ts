@@ -76,6 +76,7 @@ const REQUESTS: readonly (readonly [what: string, path: string, sent?: Sent])[] 
   ['an account that is too short', of('12345678901:function:fine')],
   ['a name that is none', of('no name')],
   ['a name that cannot be decoded', '/2015-03-31/functions/%E0%A4%A/invocations'],
+  ['a path that is none', '//'],
   ['another operation', '/2015-03-31/functions/fine', { method: 'GET' }],
   ['another method', of('fine'), { method: 'GET' }],
   ['a part behind it', `${of('fine')}/more`],

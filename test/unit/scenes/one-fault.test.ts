@@ -33,6 +33,7 @@ const UNHEARD: Readonly<Record<string, string>> = {
   'end a session': 'a session that is not ended expires',
   'end a session that deletes': 'a session that is not ended expires',
   'record a deed': 'the deed is done, though its record stays begun',
+  'record a deed that fails': 'the deed is over, though its record stays begun',
 };
 
 async function ended(scene: Scene, interference: Interference = (_at, send) => send()) {

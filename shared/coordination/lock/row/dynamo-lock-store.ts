@@ -77,7 +77,7 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async page(prefix, after) {
-      const query = { verb: 'lock.page', table, partitions: reads.partitionsOfLocks(prefix), of: prefix };
+      const query = { verb: 'lock.page' as const, table, partitions: reads.partitionsOfLocks(prefix), of: prefix };
       const { items, next } = await mergedPage(sender, query, after);
       return { keys: items.map((item) => splitKey(String(item.pk))[1] ?? ''), next };
     },

@@ -19,7 +19,7 @@ export async function pageOfEnded(
   const ended = isListed ? partitionsOf(shards, (shard) => endedPartitionKey(queue, shard)) : [];
   // A name is the moment followed by `#`, so the moment itself sorts before all names of its millisecond, and `~` after them.
   const of = { from: momentOf(since), to: `${momentOf(until)}~` };
-  const query = { verb: 'task.pageOfEnded', table, partitions: [...ended, ...dead], of };
+  const query = { verb: 'task.pageOfEnded' as const, table, partitions: [...ended, ...dead], of };
   const { items, next } = await mergedPage(sender, query, after);
   const entries = ownEntries(items, { kind: 'task', queue }).map(({ pk, directoryName }): EndedEntry => {
     const key = { queue, id: splitKey(String(pk))[2] ?? '' };

@@ -5,6 +5,7 @@ import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf } from '../../../dynamo/engine/transaction.ts';
+import type { Verb } from '../../../dynamo/engine/verb.ts';
 import type { LineState } from '../../task/line.ts';
 import type { Plan, TaskCreator } from './adding-store.ts';
 import { lineOf } from './adding-store.ts';
@@ -35,7 +36,7 @@ export class LineJoins {
         const [{ stamp: first }] = joiners as [Joiner];
         const { seats } = this.#lines.planOn(line, { queue, key, joiners: joiners.length }, first);
         const parts: Action[][] = [];
-        let verb = 'task.enqueue';
+        let verb: Verb = 'task.enqueue';
         for (const [at, one] of joiners.entries()) {
           const { own, beside } = await one.plan(seats[at]);
           if (at === 0) ({ verb } = own);

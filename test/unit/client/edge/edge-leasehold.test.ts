@@ -118,7 +118,7 @@ test('tasks go to the queue and the shards of the connection, and each request i
   expect(verbs.length).toBe(fetched);
   expect(new Set(verbs)).toEqual(new Set(['task.enqueue', 'task.get']));
   for (const id of ids.flatMap((each) => [`whole-${each}`, `small-${each}`])) {
-    const { Item } = await connection.sender.read(getStatement('row.get', 'leasehold', taskKey('mail', id)));
+    const { Item } = await connection.sender.read(getStatement('task.get', 'leasehold', taskKey('mail', id)));
     expect(Item?.readyKey).toBe(`mail#normal#${shardOf(id, 2)}`);
   }
 });

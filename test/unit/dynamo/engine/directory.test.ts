@@ -107,7 +107,7 @@ test('a merged listing has each entry once, in order, in pages of a hundred, and
         const isLast = next.from >= (stored[partition]?.length ?? 0);
         return Promise.resolve(isLast ? { Items } : { Items, LastEvaluatedKey: next });
       };
-      const query = { verb: 'lock.list', table: 't', partitions: stored.map((_, nth) => String(nth)), of: '' };
+      const query = { verb: 'lock.page' as const, table: 't', partitions: stored.map((_, nth) => String(nth)), of: '' };
 
       const pages = await pagesOf((after) => mergedPage({ read } as unknown as Sender, query, after));
 

@@ -54,7 +54,7 @@ function world(...answers: readonly Answer[]) {
         read: () => Promise.resolve(++reads),
         plan: (members) =>
           Promise.resolve({
-            verb: 'test',
+            verb: 'task.enqueue',
             parts: members.map(({ row, nonce, bytes }) => [put(row ?? nonce, bytes)]),
             shared: (count) => [put(`shared+${count}`)],
           }),

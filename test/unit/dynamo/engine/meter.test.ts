@@ -4,6 +4,7 @@ import type { CancellationReason } from '../../../../shared/dynamo/engine/driver
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { createMeter } from '../../../../shared/dynamo/engine/meter.ts';
 import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
+import type { Verb } from '../../../../shared/dynamo/engine/verb.ts';
 
 /** Two units and a little. */
 const LARGE = { pk: 'large', text: 'x'.repeat(2_100) };
@@ -11,10 +12,10 @@ const LARGE = { pk: 'large', text: 'x'.repeat(2_100) };
 describe('a transaction that was cancelled', () => {
   const meteredWith = (...reasons: CancellationReason[]) => {
     const meter = createMeter();
-    const statement: Statement = { verb: 'any', kind: 'transactWrite', input: { TransactItems: [] } };
+    const statement: Statement = { verb: 'lock.get', kind: 'transactWrite', input: { TransactItems: [] } };
     const fault = new DynamoFault('transactionCanceled', { code: 'any', message: 'cancelled', reasons });
     meter.onAttempt({ statement, fault });
-    return meter.read().byVerb.any;
+    return meter.read().byVerb['lock.get'];
   };
 
   test('is charged twice the row of each action, at least one unit each', () => {
@@ -37,10 +38,10 @@ describe('a read that finds nothing', () => {
   ) => {
     const meter = createMeter();
     meter.onAttempt(output === undefined ? { statement } : { statement, output });
-    return meter.read().byVerb.any?.readUnits;
+    return meter.read().byVerb['lock.get']?.readUnits;
   };
   const query = (ConsistentRead: boolean): Statement => ({
-    verb: 'any',
+    verb: 'lock.get',
     kind: 'query',
     input: { TableName: 'leasehold', ConsistentRead },
   });
@@ -61,16 +62,16 @@ describe('a read that finds nothing', () => {
 
 test('counts each fault as its kind, by verb and in total', () => {
   const meter = createMeter();
-  const attempt = (verb: string, kind: 'throttled' | 'unanswered' | 'conditionFailed' | 'rejected'): void => {
+  const attempt = (verb: Verb, kind: 'throttled' | 'unanswered' | 'conditionFailed' | 'rejected'): void => {
     const statement: Statement = { verb, kind: 'put', input: { TableName: 'leasehold', Item: {} } };
     meter.onAttempt({ statement, fault: new DynamoFault(kind, { code: 'any', message: 'any' }) });
   };
   for (const kind of ['throttled', 'throttled', 'unanswered', 'conditionFailed', 'rejected'] as const)
-    attempt('one', kind);
-  attempt('other', 'throttled');
+    attempt('lock.put', kind);
+  attempt('lock.get', 'throttled');
 
   const { byVerb, ...totals } = meter.read();
 
-  expect(byVerb.one).toMatchObject({ requests: 5, throttled: 2, unanswered: 1, refused: 1, writeUnits: 1 });
+  expect(byVerb['lock.put']).toMatchObject({ requests: 5, throttled: 2, unanswered: 1, refused: 1, writeUnits: 1 });
   expect(totals).toEqual({ requests: 6, throttled: 3, writeUnits: 1, readUnits: 0 });
 });

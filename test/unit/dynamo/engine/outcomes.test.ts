@@ -33,17 +33,17 @@ const BUSY = failed('throttled');
 const LOST = failed('unanswered');
 
 const update: Statement<'update'> = {
-  verb: 'row.write',
+  verb: 'lock.put',
   kind: 'update',
   input: { TableName: 'leasehold', Key: { pk: 'row', sk: 's' }, UpdateExpression: 'at 0' },
 };
 const transaction: Statement<'transactWrite'> = {
-  verb: 'row.write',
+  verb: 'lock.put',
   kind: 'transactWrite',
   input: { TransactItems: [{ Update: { ...update.input, UpdateExpression: 'at 0' } }] },
 };
-const query: Statement<'query'> = { verb: 'rows.read', kind: 'query', input: { TableName: 'leasehold' } };
-const get: Statement<'get'> = { verb: 'row.read', kind: 'get', input: { TableName: 'leasehold', Key: { pk: 'row' } } };
+const query: Statement<'query'> = { verb: 'lock.page', kind: 'query', input: { TableName: 'leasehold' } };
+const get: Statement<'get'> = { verb: 'lock.get', kind: 'get', input: { TableName: 'leasehold', Key: { pk: 'row' } } };
 
 /** A table that gives these results in turn, to a sender whose pauses are 50, 100, 200, 400 and 500 ms. */
 function open(results: readonly Result[], policy: Partial<SendPolicy> | 'default' = {}) {
@@ -242,11 +242,11 @@ describe('the error', () => {
       'a write without an answer',
       update,
       LOST,
-      /^row.write of row: .* \(unanswered: the message\); it may have been applied$/,
+      /^lock.put of row: .* \(unanswered: the message\); it may have been applied$/,
     ],
-    ['a throttled write', update, BUSY, /^row.write of row: gave up after 1 attempts .*; nothing was applied$/],
-    ['a read', get, LOST, /^row.read of row: gave up after 1 attempts \(.*\); nothing was read$/],
-    ['a query', query, BUSY, /^rows.read: gave up after 1 attempts \(.*\); nothing was read$/],
+    ['a throttled write', update, BUSY, /^lock.put of row: gave up after 1 attempts .*; nothing was applied$/],
+    ['a read', get, LOST, /^lock.get of row: gave up after 1 attempts \(.*\); nothing was read$/],
+    ['a query', query, BUSY, /^lock.page: gave up after 1 attempts \(.*\); nothing was read$/],
     [
       'what was not sent',
       query,
@@ -269,14 +269,14 @@ describe('the error', () => {
       'another refusal',
       update,
       rejected(`Key: Item size ${ITEM_SIZE}`),
-      /^row.write of row: .* \(ValidationException\): Key: Item/,
+      /^lock.put of row: .* \(ValidationException\): Key: Item/,
     ],
-    ['a value that cannot be stored', update, rejected('NaN', UNSTORABLE), /^row.write of row: NaN; nothing was sent$/],
+    ['a value that cannot be stored', update, rejected('NaN', UNSTORABLE), /^lock.put of row: NaN; nothing was sent$/],
     [
       'a missing table',
       update,
       rejected('', 'ResourceNotFoundException'),
-      /^row.write of row: there is no table leasehold in/,
+      /^lock.put of row: there is no table leasehold in/,
     ],
   ])('of %s says what was tried, and what is known', async (_what, statement, fault, message) => {
     const { sender, outcomeOf } = open([fault], { budgetMs: 10 });

@@ -34,7 +34,7 @@ test('differs with the write and with its actions, fits into a request, and is t
 
 describe('a transaction that is sent again', () => {
   const at = (now: number) =>
-    transactStatement('row.write', [{ Put: { TableName: 't', Item: { pk: 'a', at: now } } }], 'token');
+    transactStatement('lock.put', [{ Put: { TableName: 't', Item: { pk: 'a', at: now } } }], 'token');
 
   test('has the time of its attempt, and a token only at first, because a token belongs to its parameters', () => {
     const { input, restamped } = restampedTransaction(at(1), at);
@@ -45,7 +45,7 @@ describe('a transaction that is sent again', () => {
       TransactItems: [{ Put: { TableName: 't', Item: { pk: 'a', at: 5 } } }],
       ReturnConsumedCapacity: 'TOTAL',
     });
-    expect(later?.verb).toBe('row.write');
+    expect(later?.verb).toBe('lock.put');
   });
 
   test('notes the time of each later attempt, and nothing of one that keeps its time', () => {

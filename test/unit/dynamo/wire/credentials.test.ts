@@ -48,7 +48,7 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
   ): Promise<T> {
     using driver = open({ endpoint: server.endpoint, ...settings });
     const sender = new Sender({ driver, runtime: systemRuntime, policy: POLICY });
-    return await work(() => sender.write({ verb: 'test.write', kind: 'put', input: PUT }, 'mine'), driver);
+    return await work(() => sender.write({ verb: 'lock.put', kind: 'put', input: PUT }, 'mine'), driver);
   }
 
   test.each(['ExpiredTokenException', 'ExpiredToken', 'UnrecognizedClientException', 'InvalidClientTokenId'])(

@@ -19,6 +19,12 @@ function revoked(): unknown {
   return proxy;
 }
 
+function circular(): Error {
+  const error = new Error('told');
+  error.cause = new Error('its cause', { cause: error });
+  return error;
+}
+
 /** Each with what a reader of the failed task finds. */
 const VALUES: readonly (readonly [string, unknown, RegExp])[] = [
   ['a list as message', Object.assign(new Error('x'), { message: ['name must be a string'] }), /name must be a string/],
@@ -30,8 +36,9 @@ const VALUES: readonly (readonly [string, unknown, RegExp])[] = [
   ['a stack and a cause of other types', Object.assign(new Error('told', { cause: 7n }), { stack: {} }), /^told$/],
   ['a getter as message', withGetters('message'), /^an error that cannot be printed$/],
   ['getters around a message', withGetters('name', 'stack', 'cause'), /^x$/],
-  ['a revoked proxy', revoked(), /^an error that cannot be printed$/],
+  ['a revoked proxy', revoked(), /cannot be printed|has been revoked/],
   ['a cause that is a revoked proxy', new Error('told', { cause: revoked() }), /^told$/],
+  ['an error that is the cause of its cause', circular(), /^told$/],
   ['undefined', undefined, /./],
   ['null', null, /./],
   ['a text', 'told', /^told$/],
@@ -56,6 +63,23 @@ const PLACES: Readonly<Record<string, Place>> = {
   'after of a middleware': { options: (raise) => ({ middleware: [{ after: raise }] }) },
   'onError of a middleware': { options: (raise) => ({ middleware: [{ onError: raise }] }), run: secret },
   'the schema': { schema: (raise) => raise() },
+  "a getter of the caller's row": {
+    options: () => ({ tables: [{ name: 'mine', partitionKey: 'id' }] }),
+    run: (raise, task) =>
+      task.commit('x', [
+        {
+          Put: {
+            TableName: 'mine',
+            Item: {
+              id: 'a',
+              get price() {
+                return raise();
+              },
+            },
+          },
+        },
+      ]),
+  },
   'toJSON of a result': { run: (raise) => ({ toJSON: raise }) },
   'toJSON of a progress': { run: (raise, task) => task.saveProgress({ toJSON: raise } as never) },
   'the reading of an input elsewhere': { options: (raise) => ({ payloads: payloadsWith({ get: raise }) }) },

@@ -102,6 +102,18 @@ describe('PlanningHintsWriter', () => {
     expect(shorter.written.at(-1)?.tookMs).toBeGreaterThan(5_000);
   });
 
+  test('counts what still ran at a write with the tasks that began when it did', async () => {
+    const { clock, hints, written, run } = open();
+    for (let count = 0; count < 98; count++) await run(10);
+    const leave = [0, 1].map(() => hints.begin({ name: 'task' }));
+    await hints.finish();
+    await clock.advance(120_000);
+    for (const end of leave) end();
+    await hints.finish();
+
+    expect(written.map(({ tookMs }) => tookMs)).toEqual([10, 210]);
+  });
+
   test('reports unknown names, and removes names that it knows', async () => {
     const { hints, written } = open({ unknownNames: ['task', 'lost'] });
     hints.meetUnknown({ name: 'other' });
