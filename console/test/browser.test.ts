@@ -3,19 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../server/server.ts';
 import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { openOn, openPage, visit } from './support/console-page.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
+import { browsedConsole, canBrowse, openOn, openPage, visit } from './support/console-page.ts';
+import { openConsole } from './support/console.ts';
 import { MARKUP } from './support/console-scene.ts';
 import type { DiaryLine } from '../../test/support/tasks-modules/diary.ts';
 import { SOON_TOLD } from '../../test/support/patient.ts';
@@ -28,35 +23,20 @@ const isRunnable = endpoint !== null && chromium !== undefined;
 /** A badge with this text in the page's body. */
 const badge = (page: Page, text: string) => page.locator('main .badge', { hasText: new RegExp(`^${text}$`) });
 
-describe.skipIf(!isRunnable)('the console in a browser', () => {
-  let table: CommandTable;
-  let tasks: TaskStore;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
-    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
-    running = await openConsole(table);
-    browser = await launchBrowser(chromium ?? '');
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    closeCommandTable(table);
-  });
+describe.skipIf(!canBrowse)('the console in a browser', () => {
+  const its = browsedConsole();
 
-  const open = (hash: string, from: RunningConsole = running) => openOn(browser, from, hash);
+  const open = (hash: string, from: RunningConsole = its.running) => openOn(its.browser, from, hash);
 
   test('lets a browser in once: the token leaves its address, and another browser needs its own', async () => {
-    const address = running.invite();
-    await using first = await openPage(browser, address);
+    const address = its.running.invite();
+    await using first = await openPage(its.browser, address);
     await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
-    expect(first.page.url()).toBe(running.address);
+    expect(first.page.url()).toBe(its.running.address);
     await first.page.reload();
     await first.page.getByRole('heading', { name: 'Overview' }).waitFor();
 
-    await using second = await openPage(browser, address);
+    await using second = await openPage(its.browser, address);
     await second.page.getByText('was used already').waitFor();
     await second.page.locator('code', { hasText: 'leasehold console' }).waitFor();
     // In the console's own style: the sheet was let through.
@@ -66,8 +46,8 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('shows a task go through its states while a page is open', async () => {
-    await using session = await table.leasehold.session({ name: 'worker/default', node: 'host-7' });
-    const ready = await enqueued(tasks, { queue: 'default', id: 'a photo' });
+    await using session = await its.table.leasehold.session({ name: 'worker/default', node: 'host-7' });
+    const ready = await enqueued(its.tasks, { queue: 'default', id: 'a photo' });
     await using list = await open('tasks?queue=default');
     await using opened = await open('task?queue=default&id=a+photo');
     const { page } = opened;
@@ -75,13 +55,13 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     const row = list.page.locator('tr', { hasText: 'a photo' });
     await row.locator('.badge', { hasText: 'ready' }).waitFor();
 
-    const claimed = await tasks.claim(ready, session.id, stamp());
+    const claimed = await its.tasks.claim(ready, session.id, stamp());
     if (claimed.kind === 'refused') throw new Error('the claim was refused');
     await badge(page, 'running').first().waitFor();
     await page.getByText('host-7').waitFor();
     await row.locator('.badge', { hasText: 'running' }).waitFor();
 
-    await tasks.complete(claimOf(claimed.row), { bytes: 48_213 }, stamp());
+    await its.tasks.complete(claimOf(claimed.row), { bytes: 48_213 }, stamp());
     await badge(page, 'done').first().waitFor();
     await page.getByText('"bytes": 48213').waitFor();
     await row.waitFor({ state: 'detached' });
@@ -89,14 +69,19 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('shows hostile text as text, wherever it stands', async () => {
-    await using session = await table.leasehold.session({ name: MARKUP, node: MARKUP });
-    const ready = await enqueued(tasks, { queue: 'default', id: MARKUP, name: MARKUP, input: { [MARKUP]: MARKUP } });
+    await using session = await its.table.leasehold.session({ name: MARKUP, node: MARKUP });
+    const ready = await enqueued(its.tasks, {
+      queue: 'default',
+      id: MARKUP,
+      name: MARKUP,
+      input: { [MARKUP]: MARKUP },
+    });
     await session.lock(MARKUP, { value: MARKUP });
     await session.permit(MARKUP, { limit: 2 });
-    const claimed = await tasks.claim(ready, session.id, stamp());
+    const claimed = await its.tasks.claim(ready, session.id, stamp());
     if (claimed.kind === 'refused') throw new Error('the claim was refused');
     const error = { name: MARKUP, message: MARKUP, at: systemRuntime.clock.now() };
-    await tasks.retry(claimed.row, { error, readyAt: 0 }, stamp());
+    await its.tasks.retry(claimed.row, { error, readyAt: 0 }, stamp());
 
     await using opened = await open(`task?${new URLSearchParams({ queue: 'default', id: MARKUP }).toString()}`);
     const { page } = opened;
@@ -112,7 +97,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('releases a lock by force with the counter that is right, and not with another', async () => {
-    await using session = await table.leasehold.session({ name: 'nightly job', node: 'host-1', ...SOON_TOLD });
+    await using session = await its.table.leasehold.session({ name: 'nightly job', node: 'host-1', ...SOON_TOLD });
     const lock = await session.lock('reports/nightly');
     await using opened = await open('locks?prefix=reports');
     const { page } = opened;
@@ -127,7 +112,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken - 1));
     await dialog.getByRole('button', { name: 'Force release lock' }).click();
     await dialog.getByRole('alert').getByText(`it is held with token ${lock.fencingToken}`).waitFor();
-    expect((await table.leasehold.locks.get('reports/nightly'))?.holder?.session).toBe(session.id);
+    expect((await its.table.leasehold.locks.get('reports/nightly'))?.holder?.session).toBe(session.id);
 
     await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken));
     await dialog.getByRole('button', { name: 'Force release lock' }).click();
@@ -144,8 +129,8 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('pauses a queue from the keyboard alone', async () => {
-    await enqueued(tasks, { queue: 'media' });
-    const watching = await openConsole(table, { queues: ['media'] });
+    await enqueued(its.tasks, { queue: 'media' });
+    const watching = await openConsole(its.table, { queues: ['media'] });
     await using opened = await open('queues', watching);
     const { page } = opened;
     const button = page.getByRole('button', { name: 'Pause… media' });
@@ -164,13 +149,13 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await page.getByRole('heading', { name: 'Tasks' }).waitFor();
     await page.keyboard.press('/');
     expect(await page.evaluate('document.activeElement.name')).toBe('id');
-    expect(await table.leasehold.operator.resume({ queue: 'media' })).toMatchObject({ isPaused: false });
+    expect(await its.table.leasehold.operator.resume({ queue: 'media' })).toMatchObject({ isPaused: false });
     await watching.close();
   });
 
   test('pauses a tenant, says how many of its tasks there are, and cancels them', async () => {
-    for (const id of ['one', 'two']) await enqueued(tasks, { queue: 'shop', id, tenant: 'acme' });
-    const watching = await openConsole(table, { queues: ['shop'] });
+    for (const id of ['one', 'two']) await enqueued(its.tasks, { queue: 'shop', id, tenant: 'acme' });
+    const watching = await openConsole(its.table, { queues: ['shop'] });
     await using opened = await open('queues', watching);
     const { page } = opened;
     const dialog = page.getByRole('dialog');
@@ -209,9 +194,9 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('offers nothing to do when it is read-only', async () => {
-    await using session = await table.leasehold.session();
+    await using session = await its.table.leasehold.session();
     await session.lock('only/looking');
-    const readOnly = await openConsole(table, { isReadOnly: true });
+    const readOnly = await openConsole(its.table, { isReadOnly: true });
     await using opened = await open('locks?prefix=only', readOnly);
     const { page } = opened;
     await page.getByText('only/looking').waitFor();
@@ -222,14 +207,14 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 
   test('says that the connection is lost, and goes on when the console is back', async () => {
-    const brief = await openConsole(table);
+    const brief = await openConsole(its.table);
     await using opened = await open('overview', brief);
     const { page } = opened;
     await brief.close();
     await page.getByText('Reconnecting').waitFor();
     expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
 
-    const again = await openConsole(table, { port: brief.port });
+    const again = await openConsole(its.table, { port: brief.port });
     await page.getByText('Sign-in expired').waitFor();
     await page.goto(again.invite());
     await page.getByRole('heading', { name: 'Overview' }).waitFor();

@@ -1,42 +1,17 @@
 /** Focus after its element is gone, and controls that open, close or navigate only when they should. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server/server.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { focused, openOn } from './support/console-page.ts';
-import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { browsedConsole, canBrowse, focused, openOn } from './support/console-page.ts';
 import { SOON_TOLD } from '../../test/support/patient.ts';
 import { claimed, enqueued, stamp } from '../../test/support/tasks.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
 const HOUR_MS = 3_600_000;
 
-describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => {
-  let table: CommandTable;
-  let tasks: TaskStore;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
-    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
-    running = await openConsole(table, { queues: ['default', 'media'] });
-    browser = await launchBrowser(chromium ?? '');
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    closeCommandTable(table);
-  });
+describe.skipIf(!canBrowse)('the focus', () => {
+  const its = browsedConsole({ queues: ['default', 'media'] });
 
-  const open = (hash: string) => openOn(browser, running, hash);
+  const open = (hash: string) => openOn(its.browser, its.running, hash);
 
   /** Uses only the keyboard, and the button's accessible name. */
   async function act(page: Page, name: string): Promise<void> {
@@ -49,15 +24,15 @@ describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => 
   }
 
   test('never lands on another act: after Retry and Run now it is at the heading', async () => {
-    const dying = await claimed(tasks, 'somebody', { queue: 'default', id: 'dying' });
-    await tasks.discard(dying, { name: 'Error', message: 'no', at: 1 }, stamp());
+    const dying = await claimed(its.tasks, 'somebody', { queue: 'default', id: 'dying' });
+    await its.tasks.discard(dying, { name: 'Error', message: 'no', at: 1 }, stamp());
     await using opened = await open('task?queue=default&id=dying');
     const { page } = opened;
     await act(page, 'Retry… dying');
     await page.getByRole('button', { name: 'Cancel… dying' }).waitFor();
     await expect.poll(() => focused(page)).toBe('dying');
 
-    await enqueued(tasks, { queue: 'default', id: 'early', runAt: systemRuntime.clock.now() + HOUR_MS });
+    await enqueued(its.tasks, { queue: 'default', id: 'early', runAt: systemRuntime.clock.now() + HOUR_MS });
     await using later = await open('task?queue=default&id=early');
     await act(later.page, 'Run now… early');
     await later.page.getByRole('button', { name: 'Run now… early' }).waitFor({ state: 'detached' });
@@ -65,14 +40,14 @@ describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => 
   });
 
   test('goes to its row after Force release, and to the heading when the row is gone', async () => {
-    await using session = await table.leasehold.session({ name: 'job', node: 'host-1', ...SOON_TOLD });
+    await using session = await its.table.leasehold.session({ name: 'job', node: 'host-1', ...SOON_TOLD });
     await session.lock('reports/nightly');
     await using opened = await open('locks?prefix=reports');
     await act(opened.page, 'Force release… reports/nightly');
     await opened.page.getByText(/^lock-delay, /).waitFor();
     await expect.poll(() => focused(opened.page)).toBe('Locks and leaders');
 
-    const other = await table.leasehold.session({ name: 'to end', node: 'host-2', ...SOON_TOLD });
+    const other = await its.table.leasehold.session({ name: 'to end', node: 'host-2', ...SOON_TOLD });
     await using sessions = await open('sessions');
     await act(sessions.page, `Destroy… to end on host-2, session ${other.id}`);
     await sessions.page.getByRole('row', { name: /to end.*Destroy/ }).waitFor({ state: 'detached' });
@@ -86,31 +61,31 @@ describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => 
     await act(page, 'Pause… media');
     await page.getByRole('button', { name: 'Resume… media' }).waitFor();
     await expect.poll(() => focused(page)).toBe('media');
-    await table.leasehold.operator.resume({ queue: 'media' });
+    await its.table.leasehold.operator.resume({ queue: 'media' });
   });
 
   test('goes to the heading when a focused row leaves the list', async () => {
-    const leaving = await enqueued(tasks, { queue: 'default', id: 'leaving' });
+    const leaving = await enqueued(its.tasks, { queue: 'default', id: 'leaving' });
     await using opened = await open('tasks?queue=default');
     const link = opened.page.getByRole('link', { name: 'leaving' });
     await link.focus();
-    await tasks.cancel(leaving, { at: 1, reason: 'a drill' }, stamp());
+    await its.tasks.cancel(leaving, { at: 1, reason: 'a drill' }, stamp());
     await link.waitFor({ state: 'detached' });
     await expect.poll(() => focused(opened.page)).toBe('Tasks');
   });
 
   test('stays in its row while others come and go before it', async () => {
-    await enqueued(tasks, { queue: 'media', id: 'b' });
+    await enqueued(its.tasks, { queue: 'media', id: 'b' });
     await using opened = await open('tasks?queue=media');
     const link = opened.page.getByRole('link', { name: 'b', exact: true });
     await link.focus();
-    await enqueued(tasks, { queue: 'media', id: 'a', priority: 'high' });
+    await enqueued(its.tasks, { queue: 'media', id: 'a', priority: 'high' });
     await opened.page.getByRole('link', { name: 'a', exact: true }).waitFor();
     expect(await focused(opened.page)).toBe('b');
   });
 
   test('leaves no dialog behind on another page', async () => {
-    await using session = await table.leasehold.session();
+    await using session = await its.table.leasehold.session();
     await session.lock('left/behind');
     await using opened = await open('overview');
     const { page } = opened;

@@ -1,8 +1,6 @@
 /** Adding a task, its family, and what each act is called on a command line. */
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Act, ConnectionInfo } from '../model.ts';
-import type { RunningConsole } from '../server/server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -10,9 +8,8 @@ import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { durableTask } from '../../api/durable.ts';
 import { createWorker } from '../../shared/client/create-worker.ts';
 import { childrenBatch } from '../../shared/tasks/task/batch.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { openOn } from './support/console-page.ts';
-import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
+import { browsedConsole, canBrowse, openOn } from './support/console-page.ts';
+import { CONSOLE_SHARDS } from './support/console.ts';
 import { runCommand } from '../../test/support/command.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
@@ -20,7 +17,6 @@ import { SOON_TOLD } from '../../test/support/patient.ts';
 import { claimOf, claimed, enqueued, newTask, numbered, stamp } from '../../test/support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
 const reason = "it's a drill";
 
 interface CommandModule {
@@ -105,35 +101,20 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
   });
 });
 
-describe.skipIf(endpoint === null || chromium === undefined)('the page of a task', () => {
-  let table: CommandTable;
-  let tasks: TaskStore;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
-    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
-    running = await openConsole(table, { queues: ['media'] });
-    browser = await launchBrowser(chromium ?? '');
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    closeCommandTable(table);
-  });
+describe.skipIf(!canBrowse)('the page of a task', () => {
+  const its = browsedConsole({ queues: ['media'] });
 
   test('answers the callback of a durable task, and shows its history', async () => {
     const order = durableTask({
       name: 'order',
       run: (_: unknown, ctx) => ctx.waitForCallback('approval', async () => undefined),
     });
-    const at = { endpoint: table.endpoint, table: table.table, queue: 'media', shards: CONSOLE_SHARDS };
+    const at = { endpoint: its.table.endpoint, table: its.table.table, queue: 'media', shards: CONSOLE_SHARDS };
     const log = { info: ignore, warn: ignore, error: ignore, debug: ignore };
     const work = () => createWorker({ order }, { ...at, untilDrained: true, log }).run();
-    await enqueued(tasks, { queue: 'media', id: 'waits', name: 'order' });
+    await enqueued(its.tasks, { queue: 'media', id: 'waits', name: 'order' });
     await work();
-    await using opened = await openOn(browser, running, 'task?queue=media&id=waits');
+    await using opened = await openOn(its.browser, its.running, 'task?queue=media&id=waits');
     const { page } = opened;
 
     await page.getByText('suspended').waitFor();
@@ -147,14 +128,14 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
     await page.getByText('the answer is accepted').waitFor();
 
     await work();
-    expect(await tasks.get({ queue: 'media', id: 'waits' })).toMatchObject({ state: 'done', result: 'yes' });
-    const audit = await runCommand(table, 'audit', '--limit', '1', '--json');
+    expect(await its.tasks.get({ queue: 'media', id: 'waits' })).toMatchObject({ state: 'done', result: 'yes' });
+    const audit = await runCommand(its.table, 'audit', '--limit', '1', '--json');
     expect(JSON.parse(audit.out)).toMatchObject([{ verb: 'callback.succeed', reason }]);
   });
 
   test('runs it again with other input, which is checked while one types', async () => {
-    await enqueued(tasks, { queue: 'media', id: 'first', name: 'resize', input: { key: 'a.png', width: 640 } });
-    await using opened = await openOn(browser, running, 'task?queue=media&id=first');
+    await enqueued(its.tasks, { queue: 'media', id: 'first', name: 'resize', input: { key: 'a.png', width: 640 } });
+    await using opened = await openOn(its.browser, its.running, 'task?queue=media&id=first');
     const { page } = opened;
     await page.getByRole('button', { name: 'Run again with this input…' }).click();
     const dialog = page.getByRole('dialog');
@@ -176,7 +157,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
     );
     await dialog.getByRole('button', { name: 'Add task' }).click();
     await page.getByRole('heading', { name: 'second' }).waitFor();
-    expect(await tasks.get({ queue: 'media', id: 'second' })).toMatchObject({
+    expect(await its.tasks.get({ queue: 'media', id: 'second' })).toMatchObject({
       name: 'resize',
       input: { key: 'b.png' },
       state: 'ready',
@@ -184,23 +165,23 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
   });
 
   test('leads to its children and back to its parent, and says how far they are', async () => {
-    const parent = await claimed(tasks, 'somebody', { queue: 'media', id: 'album', name: 'album' });
+    const parent = await claimed(its.tasks, 'somebody', { queue: 'media', id: 'album', name: 'album' });
     const batch = childrenBatch(parent);
     const children = ['page-1', 'page-2', 'page-3'].map((id) =>
       newTask({ queue: 'media', id, name: 'page', links: { batch } }),
     );
-    await tasks.waitForChildren(claimOf(parent), batch, children, numbered());
-    await using opened = await openOn(browser, running, 'task?queue=media&id=album');
+    await its.tasks.waitForChildren(claimOf(parent), batch, children, numbered());
+    await using opened = await openOn(its.browser, its.running, 'task?queue=media&id=album');
     const { page } = opened;
     await page.getByText('Waits for 3 children: 3 not ended.').waitFor();
     await page.locator('.badge', { hasText: 'waiting for its children' }).waitFor();
     await page.getByText('when its children have ended').waitFor();
 
-    const ready = await tasks.get({ queue: 'media', id: 'page-2' });
+    const ready = await its.tasks.get({ queue: 'media', id: 'page-2' });
     if (ready?.state !== 'ready') throw new Error('it waits');
-    const claim = await tasks.claim(ready, 'somebody', stamp());
+    const claim = await its.tasks.claim(ready, 'somebody', stamp());
     if (claim.kind === 'refused') throw new Error('the claim was refused');
-    await tasks.complete(claim.row, { ok: true }, stamp());
+    await its.tasks.complete(claim.row, { ok: true }, stamp());
     await page.getByText('Waits for 3 children: 1 done, 2 not ended.').waitFor();
     await page.getByRole('link', { name: 'page-2' }).click();
     await page.getByRole('heading', { name: 'page-2' }).waitFor();
@@ -209,9 +190,9 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
   });
 
   test('says what a refused token is, at its field', async () => {
-    await using session = await table.leasehold.session({ ...SOON_TOLD });
+    await using session = await its.table.leasehold.session({ ...SOON_TOLD });
     await session.lock('a/lock');
-    await using opened = await openOn(browser, running, 'locks?prefix=a/');
+    await using opened = await openOn(its.browser, its.running, 'locks?prefix=a/');
     const { page } = opened;
     await page.getByRole('button', { name: 'Force release… a/lock' }).click();
     const token = page.getByLabel('Token (must still match)');

@@ -1,33 +1,12 @@
 /** Single keys and updates, which a person can turn off; and moments, which can be shown as they are. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server/server.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { openOn } from './support/console-page.ts';
-import { openConsole } from './support/console.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { describe, expect, test } from 'vitest';
+import { browsedConsole, canBrowse, openOn } from './support/console-page.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
-
-describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
-  let table: CommandTable;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
-    running = await openConsole(table);
-    browser = await launchBrowser(chromium ?? '');
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    closeCommandTable(table);
-  });
+describe.skipIf(!canBrowse)('the page', () => {
+  const its = browsedConsole();
 
   test('lists its keys under ?, and does nothing with them once they are off', async () => {
-    await using opened = await openOn(browser, running, 'overview');
+    await using opened = await openOn(its.browser, its.running, 'overview');
     const { page } = opened;
     await page.keyboard.press('?');
     const dialog = page.getByRole('dialog');
@@ -53,12 +32,12 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
   });
 
   test('stops while paused, and continues when asked', async () => {
-    await using opened = await openOn(browser, running, 'overview');
+    await using opened = await openOn(its.browser, its.running, 'overview');
     const { page } = opened;
     await page.getByRole('button', { name: 'Live: pause the updates' }).click();
     const button = page.getByRole('button', { name: 'Paused: go on with the updates' });
     await button.waitFor();
-    await expect.poll(() => running.isLooking()).toBe(false);
+    await expect.poll(() => its.running.isLooking()).toBe(false);
     const before = await page.locator('.units').textContent();
     await page.waitForTimeout(1_500);
     expect(await page.locator('.units').textContent()).toBe(before);
@@ -68,7 +47,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
   });
 
   test('never draws a page with the data of the one before it', async () => {
-    await using opened = await openOn(browser, running, 'tasks?queue=default');
+    await using opened = await openOn(its.browser, its.running, 'tasks?queue=default');
     const { page } = opened;
     await page.getByRole('heading', { name: 'Tasks' }).waitFor();
     await page.getByRole('button', { name: 'Live: pause the updates' }).waitFor();
@@ -82,7 +61,10 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
   });
 
   test('shows moments as they are to who wants that', async () => {
-    await using opened = await openOn(browser, running, 'overview', { timezoneId: 'Europe/Berlin', locale: 'en-GB' });
+    await using opened = await openOn(its.browser, its.running, 'overview', {
+      timezoneId: 'Europe/Berlin',
+      locale: 'en-GB',
+    });
     const { page } = opened;
     const updated = page.locator('tbody td.quiet time').first();
     await updated.waitFor();

@@ -1,36 +1,19 @@
 /** The lists of tasks: every state has one, with its count; the list of queues includes each queue that has a worker. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Overview } from '../model.ts';
-import type { RunningConsole } from '../server/server.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { openOn } from './support/console-page.ts';
-import { CONSOLE_SHARDS, enter, newsOf, openConsole } from './support/console.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { browsedConsole, canBrowse, openOn } from './support/console-page.ts';
+import { enter, newsOf, openConsole } from './support/console.ts';
 import { claimed, enqueued, stamp } from '../../test/support/tasks.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
 const HOUR_MS = 3_600_000;
 const WAITING = 45;
 
-describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks', () => {
-  let table: CommandTable;
-  let tasks: TaskStore;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
-    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
+describe.skipIf(!canBrowse)('the lists of tasks', () => {
+  const its = browsedConsole({ queues: ['mail'] }, async ({ tasks }) => {
     const client = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue: 'mail' });
     const read = async (id: string) => (await tasks.get({ queue: 'mail', id })) as ReadyTask;
     const ids = Array.from({ length: WAITING }, (_, n) => `waiting-${n}`);
@@ -39,17 +22,10 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
     await enqueued(tasks, { queue: 'mail', id: 'later', name: 'digest', runAt: systemRuntime.clock.now() + HOUR_MS });
     const done = await claimed(tasks, 'somebody', { queue: 'mail', id: 'sent-1', name: 'send' });
     await tasks.complete(done, { ok: true }, stamp());
-    running = await openConsole(table, { queues: ['mail'] });
-    browser = await launchBrowser(chromium ?? '');
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    closeCommandTable(table);
   });
 
   test('count every state, and list what is ready to its end', async () => {
-    await using opened = await openOn(browser, running, 'tasks?queue=mail');
+    await using opened = await openOn(its.browser, its.running, 'tasks?queue=mail');
     const { page } = opened;
     const tabs = page.getByRole('navigation', { name: 'States' });
     // The page reads only the oldest rows, to tell which of the entries are at work.
@@ -78,7 +54,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
   });
 
   test('find by the start of an id and of a name, at an address with the words of the page', async () => {
-    await using opened = await openOn(browser, running, 'tasks?queue=mail&state=delayed');
+    await using opened = await openOn(its.browser, its.running, 'tasks?queue=mail&state=delayed');
     const { page } = opened;
     await page.getByRole('link', { name: 'later' }).waitFor();
     await page.getByLabel('Name, or its start').fill('dig');
@@ -92,11 +68,11 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
   });
 
   test('shows finished tasks, the latest first', async () => {
-    await using opened = await openOn(browser, running, 'tasks?queue=mail&state=finished');
+    await using opened = await openOn(its.browser, its.running, 'tasks?queue=mail&state=finished');
     const { page } = opened;
     await page.getByRole('row', { name: /sent-1.*send.*done/i }).waitFor();
-    const done = await claimed(tasks, 'somebody', { queue: 'mail', id: 'sent-2', name: 'send' });
-    await tasks.complete(done, { ok: true }, stamp());
+    const done = await claimed(its.tasks, 'somebody', { queue: 'mail', id: 'sent-2', name: 'send' });
+    await its.tasks.complete(done, { ok: true }, stamp());
     await page.getByRole('row', { name: /sent-2/ }).waitFor();
     expect(await page.locator('tbody th').allTextContents()).toEqual(['sent-2', 'sent-1']);
     await page.getByRole('link', { name: 'Cancelled' }).click();
@@ -104,7 +80,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
   });
 
   test('paint what is delayed unlike what is due', async () => {
-    await using opened = await openOn(browser, running, 'queues');
+    await using opened = await openOn(its.browser, its.running, 'queues');
     const { page } = opened;
     await page.locator('.stack .delayed').first().waitFor();
     const look = (name: string) =>
@@ -116,13 +92,13 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
   });
 
   test('know a queue whose workers hold no permit, and take the name of any other', async () => {
-    await using _worker = await table.leasehold.session({ name: workerName('by-hand'), ttl: '60s' });
-    const watching = await openConsole(table, { queues: ['mail'] });
-    await using opened = await openOn(browser, watching, 'queues');
+    await using _worker = await its.table.leasehold.session({ name: workerName('by-hand'), ttl: '60s' });
+    const watching = await openConsole(its.table, { queues: ['mail'] });
+    await using opened = await openOn(its.browser, watching, 'queues');
     await opened.page.getByRole('link', { name: 'by-hand' }).waitFor();
 
-    await enqueued(tasks, { queue: 'quiet', id: 'unheard' });
-    await using list = await openOn(browser, watching, 'tasks');
+    await enqueued(its.tasks, { queue: 'quiet', id: 'unheard' });
+    await using list = await openOn(its.browser, watching, 'tasks');
     await list.page.getByLabel('Queue', { exact: true }).fill('quiet');
     await list.page.keyboard.press('Enter');
     await list.page.getByRole('link', { name: 'unheard' }).waitFor();
@@ -131,7 +107,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
 
   test('shows a pause at the next poll, for any number of queues', async () => {
     const queues = Array.from({ length: 12 }, (_, n) => `q-${n}`);
-    const watching = await openConsole(table, { queues });
+    const watching = await openConsole(its.table, { queues });
     const visitor = await enter(watching);
     const over = new AbortController();
     const news = newsOf(visitor, over.signal);

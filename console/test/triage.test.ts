@@ -1,59 +1,27 @@
 /** Dead tasks by name and fault: by keyboard alone, and tasks that died after they were seen. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { DeadPage } from '../model.ts';
-import type { RunningConsole } from '../server/server.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { Sender } from '../../shared/dynamo/engine/send.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { focused, openOn } from './support/console-page.ts';
-import { CONSOLE_SHARDS, enter, openConsole } from './support/console.ts';
+import { browsedConsole, canBrowse, focused, openOn } from './support/console-page.ts';
+import { enter } from './support/console.ts';
 import { describeTriageOf } from './support/triage.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import { PATIENT } from '../../test/support/patient.ts';
 import { claimed, stamp } from '../../test/support/tasks.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
-
-describe.skipIf(endpoint === null || chromium === undefined)('the triage of dead tasks', () => {
-  let table: CommandTable;
-  let tasks: TaskStore;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
-    const sender = new Sender({
-      ...connectDynamo({ endpoint: table.endpoint }, systemRuntime),
-      runtime: systemRuntime,
-      policy: PATIENT,
-    });
-    tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
-    running = await openConsole(table);
-    browser = await launchBrowser(chromium ?? '');
-  });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    closeCommandTable(table);
-  });
+describe.skipIf(!canBrowse)('the triage of dead tasks', () => {
+  const its = browsedConsole();
 
   async function bury(queue: string, id: string, name: string, message: string): Promise<void> {
-    const task = await claimed(tasks, 'somebody', { queue, id, name });
-    await tasks.discard(task, { name: 'Error', message, at: systemRuntime.clock.now() }, stamp());
+    const task = await claimed(its.tasks, 'somebody', { queue, id, name });
+    await its.tasks.discard(task, { name: 'Error', message, at: systemRuntime.clock.now() }, stamp());
   }
 
-  const stateOf = async (queue: string, id: string) => (await tasks.get({ queue, id }))?.state;
+  const stateOf = async (queue: string, id: string) => (await its.tasks.get({ queue, id }))?.state;
 
   test('groups five by name and error, and retries one group from the keyboard alone', async () => {
     for (const n of [107, 108, 109]) await bury('few', `inv-${n}`, 'invoice', `invoice ${n} has no address`);
     await bury('few', 'inv-200', 'invoice', 'connect ECONNREFUSED 10.0.0.7:5432');
     await bury('few', 'mail-1', 'mail', 'invoice 1 has no address');
-    await using opened = await openOn(browser, running, 'tasks?queue=few&state=dead');
+    await using opened = await openOn(its.browser, its.running, 'tasks?queue=few&state=dead');
     const { page } = opened;
     await page.getByText('5 dead tasks in 3 groups').waitFor();
     const groups = page.locator('.group');
@@ -85,13 +53,13 @@ describe.skipIf(endpoint === null || chromium === undefined)('the triage of dead
     ]);
     expect(await stateOf('few', 'inv-200')).toBe('dead');
     expect(await stateOf('few', 'mail-1')).toBe('dead');
-    const audit = (await (await (await enter(running)).get('api/audit')).json()) as { acts: { target: string }[] };
+    const audit = (await (await (await enter(its.running)).get('api/audit')).json()) as { acts: { target: string }[] };
     expect(audit.acts[0]?.target).toBe('few/* invoice Error: invoice # has no address');
   });
 
   test('retries none that died after the page was read', async () => {
     await bury('late', 'seen', 'mail', 'no 1');
-    const visitor = await enter(running);
+    const visitor = await enter(its.running);
     const { now } = (await (await visitor.get('api/dead?queue=late')).json()) as DeadPage;
     await systemRuntime.clock.sleep(5);
     await bury('late', 'unseen', 'mail', 'no 2');

@@ -1,7 +1,53 @@
 /** Pages of the console in a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, inject } from 'vitest';
+import type { PageOptions } from '../../../cli/page.ts';
+import { connectDynamo } from '../../../shared/dynamo/connect.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
+import { PATIENCE_MS, findChromium, launchBrowser } from '../../../test/support/browser.ts';
+import type { CommandTable } from '../../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
+import { PATIENT } from '../../../test/support/patient.ts';
 import type { RunningConsole } from '../../server/server.ts';
-import { PATIENCE_MS } from '../../../test/support/browser.ts';
+import { CONSOLE_SHARDS, openConsole } from './console.ts';
+
+/** What the tests of a suite share: a table, its console, and a browser. */
+interface Browsed {
+  table: CommandTable;
+  tasks: TaskStore;
+  running: RunningConsole;
+  browser: Browser;
+}
+
+const endpoint = inject('embeddedEndpoint');
+const chromium = findChromium();
+export const canBrowse = endpoint !== null && chromium !== undefined;
+
+/** @param before fills the table before its console opens */
+export function browsedConsole(
+  options: Partial<PageOptions> = {},
+  before?: (its: Pick<Browsed, 'table' | 'tasks'>) => Promise<unknown>,
+): Readonly<Browsed> {
+  const its = {} as Browsed;
+  beforeAll(async () => {
+    its.table = await openCommandTable(endpoint ?? '');
+    const connection = connectDynamo({ endpoint: its.table.endpoint }, systemRuntime);
+    const sender = new Sender({ ...connection, runtime: systemRuntime, policy: PATIENT });
+    its.tasks = createTaskStore(sender, { table: its.table.table, shards: CONSOLE_SHARDS });
+    await before?.(its);
+    its.running = await openConsole(its.table, options);
+    its.browser = await launchBrowser(chromium ?? '');
+  });
+  afterAll(async () => {
+    await its.browser.close();
+    await its.running.close();
+    closeCommandTable(its.table);
+  });
+  return its;
+}
 
 interface WatchedPage extends AsyncDisposable {
   readonly context: BrowserContext;
