@@ -13,6 +13,7 @@ import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import type { Returned } from './history.ts';
 import type { Call, Recorder } from './recorder.ts';
 import { sessionRow } from './recorder.ts';
+import { rowName } from './rows.ts';
 
 /** Some writes do not report their earlier attempts. */
 interface Answer {
@@ -95,10 +96,18 @@ export const observeJournals = recording<JournalStore>({
 
 export const observeTasks: Watch<TaskStore> = (store, process, recorder) => ({
   ...observeWrites(store, process, recorder),
+  async putPayload(task, payload, nonce) {
+    const row = rowName({ ...keys.payloadKey(task.queue, task.id, nonce) });
+    await writerOf(process, recorder)({ verb: 'payload.put', row, nonce }, async () => {
+      await store.putPayload(task, payload, nonce);
+      return { kind: 'applied' };
+    });
+  },
   async deletePayload(key, payload, limits) {
     // The payload's nonce comes from its own write, so this call has a separate name.
     const nonce = `drop ${payload.nonce} ${process.now}`;
-    const call = { verb: 'payload.delete', row: keys.payloadKey(key.queue, key.id).pk, nonce };
+    const row = rowName({ ...keys.payloadKey(key.queue, key.id, payload.nonce ?? '') });
+    const call = { verb: 'payload.delete', row, nonce };
     await writerOf(process, recorder)(call, async () => {
       await store.deletePayload(key, payload, limits);
       return { kind: 'applied' };

@@ -111,7 +111,7 @@ const MADE: Readonly<Record<string, () => string>> = {
         ['waiting for children (`waitFor`, `enqueueBatch`)', "each child's end is a transaction with the batch's row"],
         [
           `an input above ${INPUT_LIMIT_BYTES / 1024} KB`,
-          '2 per KB, deflated, in a second row, written in the same transaction, and 1 per KB when it is removed',
+          '1 per KB, deflated, in a second row, which is written first, and 1 per KB when it is removed',
         ],
         ['a tenant', 'none'],
       ],

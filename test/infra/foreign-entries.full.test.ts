@@ -63,7 +63,7 @@ const ROWS: Readonly<Record<string, (id: string) => RowKey>> = {
   batch: (id) => batchKey('media', id),
   key: (id) => taskConcurrencyKey('media', id),
   line: (id) => lineKey('media', id),
-  payload: (id) => payloadKey('media', id),
+  payload: (id) => payloadKey('media', id, 'x'),
   schedule: (id) => scheduleKey('media', id),
   queue: () => queueKey('media'),
   permits: () => semaphoreKey('workers/media'),

@@ -67,7 +67,7 @@ const NEW_TASK = {
   nonce: 'n',
 };
 const DONE = { state: 'done', finishedAt: 1, result: '"forged"' };
-const PAYLOAD = payloadKey('media', 'victim');
+const PAYLOAD = payloadKey('media', 'victim', 'x');
 const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };
 
 const ATTEMPTS: Readonly<Record<string, Attempt>> = {

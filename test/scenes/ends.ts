@@ -163,6 +163,10 @@ export const ENDS = [
     },
     act: ({ here }, task) => storeOf(here).getFailure(task),
   }),
+  scene('payload.put', 'put a large input', {
+    before: running(),
+    act: ({ here }, task) => storeOf(here).putPayload({ ...task, runAt: 0 }, { text: '"x"' }, stamped(here).nonce),
+  }),
   scene('payload.get', 'read a large input', {
     before: running({}, 't', LARGE),
     act: async ({ here }, task) => (await storeOf(here).getPayload(task))?.length,

@@ -2,16 +2,15 @@ import type { Mutant } from '../change.ts';
 
 const GROUP_WALK = 'shared/tasks/task/group-walk.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
-const PAYLOAD = 'shared/tasks/rows/payload-statements.ts';
 
 /** Large inputs, tenants, waiters, and ids that are asked for again. */
 export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X38',
-    what: 'a payload is removed though it belongs to other work by now',
-    file: PAYLOAD,
-    from: '#nonce = :nonce',
-    to: '(#nonce = :nonce OR #nonce <> :nonce)',
+    what: 'a request that gives other input to an existing task removes that input',
+    file: 'shared/tasks/queue/task-adder.ts',
+    from: '!enqueued.created && !enqueued.replaced',
+    to: '!enqueued.created',
     killedBy: ['PAYLOAD'],
     profile: 'network',
     changes: { payloadShare: 0.9, dedupShare: 1, late: 0.15, latestMs: 10_000, lockShare: 0, coordinationShare: 0 },

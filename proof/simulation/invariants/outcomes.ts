@@ -35,7 +35,8 @@ interface Operation {
 const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
-  // Removing a payload twice is doing it once, and does not stamp the row.
+  // Putting a payload twice is doing it once, and so is removing it, which does not stamp the row.
+  'payload.put',
   'payload.delete',
   // An arrival stamps only a task that waits. `journal.ts` judges it.
   'task.arrive',

@@ -14,12 +14,13 @@ export const BUCKET_PREFIX = 'bucket/';
 interface Payload {
   readonly nonce?: string;
   readonly reference?: string;
-  readonly isApart?: boolean;
 }
 
 /** A holder has learned that its task is done: from then on it must remove the payload. */
 interface Duty {
   readonly row: string;
+  /** The row of the payload. */
+  readonly payload: string;
   readonly process: string;
   readonly at: number;
   isOverdue: boolean;
@@ -27,8 +28,8 @@ interface Duty {
 
 export const payloads: Family = (_assumptions, report) => {
   const tasks = new Map<string, DynamoItem>();
-  /** By row of a separate payload: the nonce of that payload. */
-  const beside = new Map<string, string>();
+  /** Rows of separate payloads. */
+  const beside = new Set<string>();
   const objects = new Set<string>();
   /** Operations that have ended a task: its row, and the payload that it had. Others may have put another in before the answer comes. */
   const ending = new Map<number, { readonly row: string; readonly nonce: string }>();
@@ -46,13 +47,16 @@ export const payloads: Family = (_assumptions, report) => {
       if (after?.state !== 'done') duties.delete(row);
       touched.add(row);
     } else if (row.startsWith(PREFIX)) {
-      const task = taskOf(row);
       if (after === undefined) {
         beside.delete(row);
-        duties.delete(task);
-      } else beside.set(row, String(after.nonce));
-      touched.add(task);
+        fulfil(row);
+      } else beside.add(row);
+      touched.add(taskOf(row));
     }
+  }
+
+  function fulfil(row: string): void {
+    if (row === duties.get(taskOf(row))?.payload) duties.delete(taskOf(row));
   }
 
   /** All rows of a request are there. */
@@ -68,11 +72,9 @@ export const payloads: Family = (_assumptions, report) => {
       if (one !== undefined) checkOne(row, state, one as Payload);
   }
 
-  function checkOne(row: string, state: unknown, { nonce, reference, isApart }: Payload): void {
-    const own = `${PREFIX}${row.slice('task#'.length)}`;
-    const found = beside.get(isApart === true ? `${own}/apart#${String(nonce)}` : own);
-    if (nonce !== undefined && found !== nonce)
-      report('PAYLOAD', row, `is ${String(state)} and its payload ${nonce} is not there: ${found ?? 'nothing'} is`);
+  function checkOne(row: string, state: unknown, { nonce, reference }: Payload): void {
+    if (nonce !== undefined && !beside.has(payloadOf(row, nonce)))
+      report('PAYLOAD', row, `is ${String(state)} and its payload ${nonce} is not there`);
     if (reference !== undefined && !objects.has(reference))
       report('PAYLOAD', row, `is ${String(state)} and ${reference}, which it refers to, is not there`);
   }
@@ -96,14 +98,16 @@ export const payloads: Family = (_assumptions, report) => {
       tasks.delete(event.row);
       duties.delete(event.row);
       if (event.row.startsWith(PREFIX)) beside.delete(event.row);
-    } else if (event.kind === 'called' && event.verb === 'payload.delete') duties.delete(taskOf(event.row));
+    } else if (event.kind === 'called' && event.verb === 'payload.delete') fulfil(event.row);
     else if (event.kind === 'acknowledged' && event.row.startsWith(BUCKET_PREFIX))
       onReference(event.what, event.row.slice(BUCKET_PREFIX.length));
     else if (event.kind === 'returned' && event.outcome === 'applied') {
       const { row, nonce } = ending.get(event.operation) ?? {};
       const task = row === undefined ? undefined : tasks.get(row);
-      if (row !== undefined && task?.state === 'done' && nonceOf(task) === nonce)
-        duties.set(row, { row, process: event.process, at: event.at, isOverdue: false });
+      if (row !== undefined && nonce !== undefined && task?.state === 'done' && nonceOf(task) === nonce) {
+        const payload = payloadOf(row, nonce);
+        duties.set(row, { row, payload, process: event.process, at: event.at, isOverdue: false });
+      }
     }
   }
 
@@ -122,7 +126,11 @@ export const payloads: Family = (_assumptions, report) => {
 const PREFIX = 'payload#';
 
 function taskOf(row: string): string {
-  return `task#${row.slice(PREFIX.length).replace(/\/apart#[^/]*$/, '')}`;
+  return `task#${row.slice(PREFIX.length).replace(/\/nonce#[^/]*$/, '')}`;
+}
+
+function payloadOf(task: string, nonce: string): string {
+  return `${PREFIX}${task.slice('task#'.length)}/nonce#${nonce}`;
 }
 
 /** The key of a payload in a separate row. */

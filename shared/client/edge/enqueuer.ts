@@ -66,7 +66,7 @@ export class Enqueuer {
         throw new ConfigurationError(`${option} is not supported by enqueuer: use createLeasehold(…).tasks`);
     const asked = await plainTaskOf(task, input, options, defaults);
     ensureEnqueuedWith(asked, writes);
-    return this.#adder.add(asked, writes);
+    return this.#adder.put(asked, writes);
   }
 }
 

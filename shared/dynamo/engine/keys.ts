@@ -45,12 +45,10 @@ export const slotKey = (schedule: string, slot: string): RowKey => rowKey('slot'
 export const scheduleKey = (queue: string, name: string): RowKey => rowKey('schedule', [queue, name]);
 export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [queue, id]);
 export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);
-/** An input that is too large for its task's row. */
-export const payloadKey = (queue: string, id: string): RowKey => rowKey('payload', [queue, id]);
-/** The same for a follower, which must not replace the payload of the running task. */
-export const payloadApartKey = (queue: string, id: string, nonce: string): RowKey => ({
-  pk: payloadKey(queue, id).pk,
-  sk: sortKey('apart', nonce),
+/** An input that is too large for its task's row. Each request for the task has its own, because the former work may still run. */
+export const payloadKey = (queue: string, id: string, nonce: string): RowKey => ({
+  pk: rowKey('payload', [queue, id]).pk,
+  sk: sortKey('nonce', nonce),
 });
 /** The failure of its last failed attempt. */
 export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);

@@ -19,7 +19,7 @@ interface Sent {
   readonly queue: 'change listFinished noteUse noteHints announceNames noteStarts get glance';
   readonly schedule: 'put advance make due pause resume remove get getMany page';
   readonly slot: 'take';
-  readonly payload: 'get delete';
+  readonly payload: 'put get delete';
   readonly failure: 'keep get';
   readonly arrival: 'put page';
   readonly journal: 'page';
@@ -34,7 +34,6 @@ interface Beside {
   readonly batch: 'countDown';
   readonly key: 'enter leave';
   readonly line: 'join passAndJoin';
-  readonly payload: 'put';
   readonly journal: 'put';
 }
 

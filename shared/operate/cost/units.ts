@@ -41,8 +41,8 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
   const payloadBytes = isApart ? BYTES.payload + stored(inputBytes) : 0;
   const payload = row(payloadBytes);
   return {
-    /** With its payload, in one transaction. A transaction doubles the rows, and not their entries in indexes. */
-    enqueue: units(isApart ? 2 * (ready + payload) : ready, 1),
+    /** With its payload. */
+    enqueue: units(ready + payload, 1),
     claim: units(running),
     complete: units(ended, 1),
     /** With the user's items. */

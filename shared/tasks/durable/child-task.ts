@@ -12,7 +12,7 @@ import { childIdOf, openKeyOf } from './entry.ts';
 export async function childOf(
   { Payload, ChainedInvokeOptions }: OperationUpdate,
   { i = '', c = '', f = '' }: Entry,
-  { task, runtime, payloads, trace }: ClaimHolder,
+  { task, tasks, runtime, payloads, trace }: ClaimHolder,
 ): Promise<NewTask> {
   const { queue, id, priority, tenant, traceparent } = task;
   const openKey = openKeyOf(i, c);
@@ -30,5 +30,5 @@ export async function childOf(
     links: { notify: { queue, id, openKey } },
   };
   const traced = trace?.spans.create(child, now, trace.attempt) ?? child;
-  return checkedIn(traced, payloads, runtime.ids.unique());
+  return checkedIn(traced, { tasks, payloads }, runtime.ids.unique());
 }

@@ -9,7 +9,10 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { fateOfPut } from '../task/created-by.ts';
 import type { TakenTask } from '../task/dedup.ts';
 import { differenceOf, isSameWork } from '../task/dedup.ts';
-import type { CanceledEffects, NewTask, UserWrite } from '../task/task-store.ts';
+import { CommitRefusedError } from '../task/control.ts';
+import type { PayloadStore } from '../task/payload.ts';
+import { checkedIn, dropPayload } from '../task/payload.ts';
+import type { CanceledEffects, NewTask, PayloadPlace, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { refusalOf } from '../task/user-writes.ts';
@@ -27,7 +30,10 @@ export interface Enqueued {
 }
 
 /** The part of the store that is needed to add a task. `Taken`: an existing task as read, in full or only the compared attributes. */
-export interface AddingStore<Taken extends TakenTask = TakenTask> {
+export interface AddingStore<Taken extends TakenTask = TakenTask> extends Pick<
+  TaskStore,
+  'putPayload' | 'deletePayload'
+> {
   /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<Begun<Taken>, Taken>>;
   /** The same in one transaction with writes of its caller. Canceled: one was refused, and no copy of the call is applied later. */
@@ -46,19 +52,53 @@ export type Begun<Task> = Task & { readonly state: 'ready' };
 export class TaskAdder<Taken extends TakenTask = TakenTask> {
   readonly #store: AddingStore<Taken>;
   readonly #runtime: Runtime;
+  readonly #payloads: PayloadStore | undefined;
 
-  constructor({ store, runtime }: { readonly store: AddingStore<Taken>; readonly runtime: Runtime }) {
+  constructor(
+    { store, runtime }: { readonly store: AddingStore<Taken>; readonly runtime: Runtime },
+    { payloads }: { readonly payloads?: PayloadStore | undefined } = {},
+  ) {
     this.#store = store;
     this.#runtime = runtime;
+    this.#payloads = payloads;
+  }
+
+  /** Adds a task after its payload. A payload that turns out to be unnecessary is removed again. Takes and throws what `add` does. */
+  async put(asked: NewTask, writes?: readonly UserWrite[]): Promise<Enqueued> {
+    const task = await this.checkedIn(asked);
+    try {
+      const enqueued = await this.add(task, writes);
+      if (!enqueued.created && !enqueued.replaced) await this.discard(task);
+      return enqueued;
+    } catch (error) {
+      if (error instanceof MismatchError || error instanceof CommitRefusedError) await this.discard(task);
+      throw error;
+    }
+  }
+
+  /** Returns the task with its payload written. */
+  checkedIn(task: NewTask): Promise<NewTask> {
+    return checkedIn(task, { tasks: this.#store, payloads: this.#payloads }, this.#runtime.ids.unique());
+  }
+
+  /** Removes a payload that no task names, or will name. */
+  protected async discard(task: TaskKey & { readonly payload?: PayloadPlace | undefined }): Promise<void> {
+    try {
+      await dropPayload(task, { tasks: this.#store, payloads: this.#payloads });
+    } catch {
+      // The outcome is final, so the caller must get it even if this removal fails. The table's TTL or the bucket's lifecycle rule
+      // deletes the remaining payload.
+    }
   }
 
   /**
+   * @param task its payload is written
    * @param writes of the caller, in the same transaction
    * @throws CommitRefusedError when a condition of one of the writes was false
    * @throws MismatchError when the id exists with other work
    * @throws StoreUnavailableError when the response was lost, and other work has begun under the id since
    */
-  async add(task: NewTask, writes: readonly UserWrite[] = []): Promise<Enqueued> {
+  protected async add(task: NewTask, writes: readonly UserWrite[] = []): Promise<Enqueued> {
     const { id, queue } = task;
     const stamp = stampOf(this.#runtime);
     const outcome = await (writes.length === 0

@@ -5,61 +5,31 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import { CommitRefusedError } from '../task/control.ts';
 import { fateOfFollower, fateOfRenewal } from '../task/created-by.ts';
 import type { Dedup } from '../task/dedup.ts';
 import { debouncedTo, judgeDuplicate } from '../task/dedup.ts';
 import { isFollowedAnew, isOverridden } from '../task/newest-wins.ts';
 import type { PayloadStore } from '../task/payload.ts';
-import { checkedIn, dropPayload } from '../task/payload.ts';
-import type { NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
+import type { NewTask, TaskStore } from '../task/task-store.ts';
 import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import type { AddingStore, Enqueued } from './task-adder.ts';
 import { TaskAdder, kept, mismatch, undecided } from './task-adder.ts';
 
 /** The part of the store that is needed to give an existing task other work. */
-export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'follow' | 'renew' | 'deletePayload'>;
+export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'follow' | 'renew'>;
 
 export class TaskWriter extends TaskAdder<TaskRecord> {
   readonly #store: EnqueueStore;
   readonly #runtime: Runtime;
-  readonly #payloads: PayloadStore | undefined;
 
   constructor(
     ports: { readonly store: EnqueueStore; readonly runtime: Runtime },
-    { payloads }: { readonly payloads?: PayloadStore | undefined } = {},
+    options: { readonly payloads?: PayloadStore | undefined } = {},
   ) {
-    super(ports);
+    super(ports, options);
     this.#store = ports.store;
     this.#runtime = ports.runtime;
-    this.#payloads = payloads;
-  }
-
-  /** Adds a task with its payload. A payload that turns out to be unnecessary is removed again. */
-  async put(asked: NewTask, writes?: readonly UserWrite[]): Promise<Enqueued> {
-    const task = await this.checkedIn(asked);
-    try {
-      const enqueued = await this.add(task, writes);
-      if (!enqueued.created && !enqueued.replaced) await this.#discard(task);
-      return enqueued;
-    } catch (error) {
-      if (error instanceof MismatchError || error instanceof CommitRefusedError) await this.#discard(task);
-      throw error;
-    }
-  }
-
-  async #discard({ payload }: NewTask): Promise<void> {
-    const { reference } = payload ?? {};
-    if (reference !== undefined) await tidy(async () => this.#payloads?.delete(reference));
-  }
-
-  /** Removes the former payload of a task that got other work. The new payload may already have replaced one in the table. */
-  async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
-    const { reference, isApart = false } = former.payload ?? {};
-    const isOverwritten = task.payload !== undefined && task.payload.reference === undefined;
-    if (!isOverwritten || isApart || reference !== undefined)
-      await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
   }
 
   /** The id is taken: the request's policy decides. A refusal shows the row, so that each further round is one write. */
@@ -100,12 +70,12 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
         const outcome = await this.#store.replace(seen, { ...task, runAt }, stamp);
         const replaced = { id, queue, created: false, replaced: true, follows: false };
         if (outcome.kind === 'applied') {
-          await this.#dropFormer(seen, task);
+          await this.discard(seen);
           return replaced;
         }
         if (outcome.earlierAttempt === 'unknown') throw undecided(task, outcome.current);
         if (!isOverridden(seen, outcome.current, task)) return { refusedBy: outcome.current };
-        await this.#discard(task);
+        await this.discard(task);
         return replaced;
       }
       case 'renew': {
@@ -116,7 +86,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
           if (fate === 'unknown') throw undecided(task, outcome.current);
           if (fate === 'not applied') return { refusedBy: outcome.current };
         }
-        await this.#dropFormer(current, task);
+        await this.discard(current);
         return { id, queue, created: true, replaced: false, follows: false };
       }
     }
@@ -133,35 +103,18 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
       if (fate === 'unknown') throw undecided(task, outcome.current);
       if (fate === 'not applied') {
         if (!isFollowedAnew(observed, outcome.current)) return { refusedBy: outcome.current };
-        await this.#discard(task);
+        await this.discard(task);
         return followed;
       }
     }
-    if (follower !== undefined) {
-      const former = { queue, id, payload: follower.payload };
-      await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
-    }
+    await this.discard({ queue, id, payload: follower?.payload });
     return followed;
-  }
-
-  /** Returns the task with its payload in the user's store, if it is too large for the table. */
-  checkedIn(task: NewTask): Promise<NewTask> {
-    return checkedIn(task, this.#payloads, this.#runtime.ids.unique());
   }
 }
 
 /** The row that refused a write. Undefined: it is gone. */
 interface Refused {
   readonly refusedBy: TaskRecord | undefined;
-}
-
-async function tidy(removal: () => Promise<void>): Promise<void> {
-  try {
-    await removal();
-  } catch {
-    // The outcome is final, so the caller must get it even if this removal fails. The table's TTL or the bucket's lifecycle rule
-    // deletes the remaining payload.
-  }
 }
 
 function waits(task: NewTask): MismatchError {

@@ -3,62 +3,50 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `payload#<queue>#<task id>`, `payload`; `apart#<nonce>` for a request made while its task ran | put |
+ * | pk, sk | S | `payload#<queue>#<task id>`, `nonce#<nonce>` | put |
  * | v | N | schema version | put |
  * | text | S or B, JSON | the input | put |
  * | nonce | S | of this write; the task's row names it | put |
- * | ttl | N, epoch s | a year after its task was due; it is deleted when its task is done, unless the worker crashes in between | put |
+ * | ttl | N, epoch s | a year after its task was due | put |
+ *
+ * It is put before the row of its task, outside of its transaction, in which each KB would cost twice. It is deleted when its task is done,
+ * or was not created after all. TTL deletes what a crash in between leaves.
  */
-import type { NewTask } from '../task/task-store.ts';
-import type { Payload, TaskKey } from '../task/task.ts';
-import type { RowKey } from '../../dynamo/engine/keys.ts';
-import { payloadApartKey, payloadKey } from '../../dynamo/engine/keys.ts';
+import type { NewPayload, NewTask, PayloadPlace } from '../task/task-store.ts';
+import type { TaskKey } from '../task/task.ts';
+import { payloadKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
-import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
+import { getStatement } from '../../dynamo/engine/statement.ts';
 import { storedText } from '../../dynamo/engine/stored-json.ts';
 
-/** Unguarded, because the guard of the transaction that creates its task, or gives it other work, decides for both. */
+/** Unguarded, because its key names this request: a repeated put writes the same row. */
 export function putPayload(
   table: string,
   { queue, id, runAt }: Pick<NewTask, 'queue' | 'id' | 'runAt'>,
-  text: string,
-  { nonce, isApart = false }: { readonly nonce: string; readonly isApart?: boolean },
+  { text }: Pick<NewPayload, 'text'>,
+  nonce: string,
 ): Statement<'put'> {
-  const key = rowKeyOf({ queue, id }, { nonce, isApart });
-  const ttl = ttlEpochSeconds(runAt, RETENTION_DAYS.payload);
+  const row = { v: SCHEMA_VERSION, text: storedText(text), nonce, ttl: ttlEpochSeconds(runAt, RETENTION_DAYS.payload) };
   return {
     verb: 'payload.put',
     kind: 'put',
-    input: { TableName: table, Item: { ...key, v: SCHEMA_VERSION, text: storedText(text), nonce, ttl } },
+    input: { TableName: table, Item: { ...payloadKey(queue, id, nonce), ...row }, ReturnConsumedCapacity: 'TOTAL' },
   };
 }
 
-/**
- * Guard: it is the expected payload, because the id may already belong to other work.
- * Outcomes: refused = the payload was deleted or replaced.
- */
-export function deletePayload(table: string, task: TaskKey, payload: Beside): Statement<'delete'> {
-  const guard = '#nonce = :nonce';
+/** Unguarded, because its key names the request that put it: no other work has this payload. */
+export function deletePayload(table: string, task: TaskKey, payload: PayloadPlace): Statement<'delete'> {
   return {
     verb: 'payload.delete',
     kind: 'delete',
-    input: {
-      TableName: table,
-      Key: { ...rowKeyOf(task, payload) },
-      ConditionExpression: guard,
-      ExpressionAttributeNames: namesIn(guard),
-      ExpressionAttributeValues: { ':nonce': payload.nonce },
-      ReturnConsumedCapacity: 'TOTAL',
-    },
+    input: { TableName: table, Key: { ...rowKeyOf(task, payload) }, ReturnConsumedCapacity: 'TOTAL' },
   };
 }
 
-export const readPayload = (table: string, task: TaskKey, payload: Beside | undefined): Statement<'get'> =>
+export const readPayload = (table: string, task: TaskKey, payload: PayloadPlace): Statement<'get'> =>
   getStatement('payload.get', table, rowKeyOf(task, payload));
 
-type Beside = Pick<Payload, 'nonce' | 'isApart'>;
-
-function rowKeyOf({ queue, id }: TaskKey, { nonce = '', isApart }: Beside = { nonce: '', isApart: false }): RowKey {
-  return isApart ? payloadApartKey(queue, id, nonce) : payloadKey(queue, id);
+function rowKeyOf({ queue, id }: TaskKey, { nonce = '' }: PayloadPlace) {
+  return payloadKey(queue, id, nonce);
 }

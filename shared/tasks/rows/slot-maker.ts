@@ -7,7 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
-import { isBlind, together, tokenOf } from '../../dynamo/engine/transaction.ts';
+import { actionOf, isBlind, together, tokenOf } from '../../dynamo/engine/transaction.ts';
 import type { MakeOutcome, ScheduleStep } from '../schedule/schedule-store.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
 import { LEFT_OUT_KEPT, lineOfSchedule, slotTaskId } from '../schedule/schedule.ts';
@@ -16,12 +16,11 @@ import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { advanceSchedule } from './schedule-statements.ts';
 import type { TaskStoreOptions } from './task/adding-store.ts';
-import { creationOf } from './task/effects.ts';
 import { Lines } from './task/lines.ts';
 import { TaskEndings } from './task/task-endings.ts';
 import { requestCancel } from './task/operator-statements.ts';
 import { decodeTask } from './task/task-codec.ts';
-import { readTask } from './task/task-statements.ts';
+import { enqueueTask, readTask } from './task/task-statements.ts';
 
 export class SlotMaker {
   readonly #sender: Sender;
@@ -50,8 +49,8 @@ export class SlotMaker {
       const line = key === undefined ? undefined : await this.#lines.plan({ queue, key, joiners: 1 }, stamp);
       const [seat] = line?.seats ?? [];
       if (step.onlyIfIdle && seat?.isFirst === false) return { kind: 'busy' };
-      const creation = creationOf(this.#options, task, stamp, seat);
-      const others = [...creation, ...(line?.actions ?? [])];
+      const { table, shards } = this.#options;
+      const others = [actionOf(enqueueTask(table, task, shards, stamp, seat)), ...(line?.actions ?? [])];
       const transaction = together(own, others, tokenOf(stamp, others));
       const result = await this.#sender.transact(transaction, stamp.nonce, {}, { isStaleAfterConflict: true });
       if (result.kind === 'applied') return { kind: 'made', schedule: stepped(observed, step, stamp) };

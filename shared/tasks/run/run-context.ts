@@ -208,9 +208,9 @@ class ClaimVerbs {
   }
 
   #checkedIn(children: readonly NewTask[]): Promise<readonly NewTask[]> {
-    const { payloads, runtime, trace } = this.#ports;
+    const { runtime, trace } = this.#ports;
     const traced = children.map((child) => trace?.spans.create(child, runtime.clock.now(), trace.attempt) ?? child);
-    return allOf(traced.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
+    return allOf(traced.map((child) => checkedIn(child, this.#ports, runtime.ids.unique())));
   }
 }
 

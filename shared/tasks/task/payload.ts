@@ -4,11 +4,11 @@
  * | size as JSON | stored in | cost in addition to the task |
  * | --- | --- | --- |
  * | up to 16 KB | the task's row | none |
- * | up to 384 KB | its own row, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
+ * | up to 384 KB | its own row, written before, read when the task runs | 1 write unit a KB, 1 more a KB when it is removed |
  * | up to 64 MB | the user's own store, by reference (the claim-check pattern) | as charged by that store |
  *
  * Guarantees
- *   - A task never exists without its payload: the payload is written before, or with, the task.
+ *   - A task never exists without its payload: the payload is written before the task.
  *   - A claimed task gets the payload that it was enqueued with: its digest is in the task's row.
  *   - The payload is removed once its task is done, or continues with its follower. A dead or cancelled task keeps it for a retry.
  *
@@ -23,10 +23,10 @@
  */
 import { defined } from '../../core/defined.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
-import { ConfigurationError, shown } from '../../core/errors.ts';
+import { ConfigurationError, StoreUnavailableError, shown } from '../../core/errors.ts';
 import { DoNotRetry } from './control.ts';
 import { jsonText } from './storable-json.ts';
-import type { NewPayload, NewTask, TaskStore } from './task-store.ts';
+import type { NewPayload, NewTask, PayloadPlace, TaskStore } from './task-store.ts';
 import type { Json, Payload, TaskKey } from './task.ts';
 import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
 
@@ -80,11 +80,18 @@ export function arrivingInput({ input, payload }: { readonly input: Json; readon
   return payload === undefined ? input : (JSON.parse(payload.text) as Json);
 }
 
-/** Returns the same task, with its payload in the user's store if it does not fit into the table. */
-export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
+/**
+ * Writes the payload of a task, if it has one: into a row of the table, or into the user's store if it does not fit there.
+ * @returns the same task, which names its payload now
+ * @throws StoreUnavailableError if the payload could not be written: the task was not created
+ */
+export async function checkedIn(task: NewTask, { tasks, payloads }: CheckInPorts, unique: string): Promise<NewTask> {
   const { payload, queue, id } = task;
-  if (payload?.reference !== undefined) return task;
-  if (payload === undefined || payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) return task;
+  if (payload === undefined || payload.reference !== undefined || payload.nonce !== undefined) return task;
+  if (payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) {
+    await putFirst(task, () => tasks.putPayload(task, payload, unique));
+    return { ...task, payload: { ...payload, nonce: unique } };
+  }
   const name = [...nameOf({ queue, id }), encodeURIComponent(unique)].join('/');
   const reference = await payloads.put(name, payload.text);
   if (reference.length > REFERENCE_LIMIT_CHARACTERS)
@@ -93,6 +100,24 @@ export async function checkedIn(task: NewTask, payloads: PayloadStore | undefine
         `${REFERENCE_LIMIT_CHARACTERS} fit into a task's row`,
     );
   return { ...task, payload: { ...payload, reference } };
+}
+
+interface CheckInPorts {
+  readonly tasks: Pick<TaskStore, 'putPayload'>;
+  readonly payloads?: PayloadStore | undefined;
+}
+
+/** Whatever became of the payload, nothing names it, and TTL removes it. */
+async function putFirst(task: TaskKey, put: () => Promise<void>): Promise<void> {
+  try {
+    await put();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    throw new StoreUnavailableError(`${describeTask(task)}: its input was not written`, {
+      applied: 'no',
+      cause: error,
+    });
+  }
 }
 
 function nameOf({ queue, id }: TaskKey): readonly string[] {
@@ -168,7 +193,7 @@ export async function inputOf(
 
 /** Removes payloads that will not be read again. */
 export async function dropPayload(
-  task: TaskKey & { readonly payload: Payload | undefined },
+  task: TaskKey & { readonly payload?: PayloadPlace | undefined },
   { tasks, payloads }: Pick<PayloadPorts, 'payloads'> & { readonly tasks: Pick<TaskStore, 'deletePayload'> },
   signal?: AbortSignal,
 ): Promise<void> {

@@ -1,7 +1,6 @@
 /** Checks the limits of tasks that a transaction creates, for each task and for all together. @throws ConfigurationError */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import { PAYLOAD_ROW_LIMIT_BYTES } from './payload.ts';
 import type { NewTask } from './task-store.ts';
 import type { Claim } from './task.ts';
 import { describeTask } from './task.ts';
@@ -24,13 +23,12 @@ export function ensureSpawnable(parent: Claim, children: readonly NewTask[], wri
       );
     ids.add(idOf(child));
   }
-  const actions = 1 + writes + children.reduce((sum, child) => sum + actionsOf(child), 0);
+  const actions = 1 + writes + children.length;
   if (actions > TRANSACTION_ACTIONS_LIMIT)
     throw new ConfigurationError(
       `${key} would end with ${plural(writes, 'write')} and ${plural(children.length, 'task')}, ` +
         `which take ${actions} actions with its own: ` +
-        `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}, and a task whose input is beside ` +
-        'its row takes two of them; write or spawn less at once',
+        `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}; write or spawn less at once`,
     );
   const bytes = children.reduce((sum, child) => sum + bytesOf(child), 0);
   if (bytes > TRANSACTION_LIMIT_BYTES)
@@ -73,18 +71,8 @@ function idOf({ queue, id }: { readonly queue: string; readonly id: string }): s
   return JSON.stringify([queue, id]);
 }
 
-/** Size of a payload that is stored in a separate row of the table. Larger payloads are stored in the user's own store. */
-function payloadBytes({ payload }: NewTask): number {
-  return payload === undefined || payload.bytes > PAYLOAD_ROW_LIMIT_BYTES ? 0 : payload.bytes;
-}
-
-/** Returns how many actions create a task: one for its row, and one for an input in a separate row. */
-function actionsOf(child: NewTask): number {
-  return payloadBytes(child) > 0 ? 2 : 1;
-}
-
 function bytesOf(child: NewTask): number {
-  return ROW_BYTES + utf8Bytes(JSON.stringify(child.input)) + payloadBytes(child);
+  return ROW_BYTES + utf8Bytes(JSON.stringify(child.input));
 }
 
 function plural(count: number, what: string): string {

@@ -12,7 +12,6 @@ import type {
   EndedTask,
   Json,
   KeptOptions,
-  Payload,
   Priority,
   ReadyTask,
   RunningTask,
@@ -219,11 +218,17 @@ export interface TaskStore {
   get(key: TaskKey): Promise<TaskRecord | undefined>;
   /** Returns an input stored in a separate row; undefined if it is gone. Strongly consistent. */
   getPayload(
-    task: TaskKey & { readonly payload?: Payload | undefined },
+    task: TaskKey & { readonly payload?: PayloadPlace | undefined },
     limits?: WriteLimits,
   ): Promise<string | undefined>;
-  /** Does nothing if the payload is gone, or already belongs to other work. */
-  deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
+  /** Writes an input into a separate row, before the task that names it. @throws StoreUnavailableError, also if it was written */
+  putPayload(
+    task: Pick<NewTask, 'queue' | 'id' | 'runAt'>,
+    payload: Pick<NewPayload, 'text'>,
+    nonce: string,
+  ): Promise<void>;
+  /** Does nothing if the payload is gone. */
+  deletePayload(key: TaskKey, payload: PayloadPlace, limits?: WriteLimits): Promise<void>;
   /** Keeps the stack of a failed attempt, for operators; refused if the stack of a later attempt is stored. */
   keepFailure(claim: Claim, stack: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined>>;
   /**
@@ -338,13 +343,19 @@ export type KeyedWrite = Readonly<Record<string, unknown>> & {
   readonly Key: Readonly<Record<string, unknown>>;
 };
 
-/** A payload to be written into a separate row of the table, or already in the user's store. */
+/** A payload to be written before its task: see `checkedIn`. */
 export interface NewPayload {
   readonly text: string;
   readonly bytes: number;
   readonly digest: string;
+  /** Where it is in the user's store, once it is written. */
   readonly reference?: string | undefined;
+  /** The nonce of its separate row of the table, once it is written. */
+  readonly nonce?: string | undefined;
 }
+
+/** Where a payload is. */
+export type PayloadPlace = Pick<NewPayload, 'reference' | 'nonce'>;
 
 /** A hint from the index of groups: tasks of tenants, and of keys with a limit. */
 export interface GroupHint extends ReadyEntry {

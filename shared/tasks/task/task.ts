@@ -302,11 +302,6 @@ export interface Payload {
   readonly digest: string;
   /** In the user's own store; absent: in a separate row of the table. */
   readonly reference: string | undefined;
-  /** Nonce of the write of that row, so that a removal cannot delete another payload. */
+  /** Nonce of the write of that row, which its key has, so that a removal cannot delete another payload. */
   readonly nonce: string | undefined;
-  /**
-   * Whether it is in a separate row of the table that is named by the nonce, because the task was running with another input at the time of
-   * the request.
-   */
-  readonly isApart: boolean;
 }

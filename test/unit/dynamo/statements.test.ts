@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
-import { putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
 import { SCENES } from '../../scenes/book.ts';
 import { set } from '../../scenes/play.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 
-const TABLE = 'leasehold';
 /** Epoch milliseconds. */
 const LATER = 4_242_424_242_424;
 
@@ -56,17 +54,6 @@ test('the statements of the protocol, as the scenes send them', async () => {
   // A statement that is sent again later says so.
   expect(restamped.size).toBeGreaterThan(0);
   expect([...restamped].filter(([, isLater]) => !isLater)).toEqual([]);
-});
-
-test('inputs that are asked for while a task runs have rows of their own', () => {
-  const rowOf = (nonce: string, isApart: boolean) => {
-    const { pk, sk } = putPayload(TABLE, { queue: 'q', id: 't', runAt: 0 }, '{}', { nonce, isApart }).input.Item ?? {};
-    return `${String(pk)} ${String(sk)}`;
-  };
-
-  const rows = [rowOf('1', false), rowOf('2', false), rowOf('1', true), rowOf('2', true)];
-
-  expect(rows).toEqual(['payload#q#t payload', 'payload#q#t payload', 'payload#q#t apart#1', 'payload#q#t apart#2']);
 });
 
 /** The actions of a request, a paragraph each. */

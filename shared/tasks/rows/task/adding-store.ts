@@ -7,7 +7,7 @@ import type { NewTask } from '../../task/task-store.ts';
 import type { TaskKey } from '../../task/task.ts';
 import { describeTask } from '../../task/task.ts';
 import type { Contended } from '../../../core/wait/retry-contended.ts';
-import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
+import { contended } from '../../../core/wait/retry-contended.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
@@ -15,11 +15,11 @@ import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { isBlind, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
-import { payloadOf } from './effects.ts';
 import type { Seating } from './enqueue-with.ts';
 import { enqueueWith } from './enqueue-with.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
+import { deletePayload, putPayload } from '../payload-statements.ts';
 
 /** A task that is created, or starts over. */
 export type TaskCreator = TaskKey & Pick<NewTask, 'tenant' | 'line' | 'list'>;
@@ -27,7 +27,7 @@ export type TaskCreator = TaskKey & Pick<NewTask, 'tenant' | 'line' | 'list'>;
 /** The write of a new task, and the other actions of its transaction. */
 export interface Planned {
   readonly own: Statement<'put' | 'update'>;
-  readonly beside: readonly Action[];
+  readonly beside?: readonly Action[];
 }
 
 /** Called again each time another writer was faster. */
@@ -64,7 +64,7 @@ export function createAddingStore<Row extends TakenTask>(
     const plan = (seat?: Seat) => {
       const own = enqueueTask(table, task, shards, stamp, seat);
       Object.assign(planned, { written: own.input.Item, seat });
-      return { own, beside: payloadOf(table, task, stamp) };
+      return { own };
     };
     const outcome = (result: WriteResult) => {
       if (result.kind === 'applied' && planned.seat?.isFirst !== false) onCreated?.([task], stamp.now);
@@ -77,7 +77,7 @@ export function createAddingStore<Row extends TakenTask>(
       const { plan, outcome } = planner(task, stamp);
       return outcome(
         await (task.line === undefined || lines === undefined
-          ? writeAlone(sender, task, plan(), stamp)
+          ? sender.write(plan().own, stamp.nonce)
           : lines.join(task, plan, stamp)),
       );
     },
@@ -88,23 +88,22 @@ export function createAddingStore<Row extends TakenTask>(
       return result.kind === 'canceled' ? result : outcome(result);
     },
 
+    async putPayload(task, payload, nonce) {
+      await sender.write(putPayload(table, task, payload, nonce), nonce);
+    },
+
+    async deletePayload(key, payload, limits) {
+      await sender.write(deletePayload(table, key, payload), payload.nonce ?? '', limits);
+    },
+
     get: ({ queue, id }) => new Rows(sender, decode).get(readTask(table, queue, id)),
   };
-}
-
-/** Writes a task that joins no line, on its own or with its payload. Another writer does not change what is written. */
-export function writeAlone(sender: Sender, task: TaskKey, planned: Planned, stamp: Stamp): Promise<WriteResult> {
-  return planned.beside.length === 0
-    ? sender.write(planned.own, stamp.nonce)
-    : retryContended(describeTask(task), sender.patience, ({ earlierAttempt }) =>
-        writeTogether(sender, planned, stamp, earlierAttempt),
-      );
 }
 
 /** @param earlier whether a former round with this stamp had an attempt without a response */
 export async function writeTogether(
   sender: Sender,
-  { own, beside }: Planned,
+  { own, beside = [] }: Planned,
   stamp: Stamp,
   earlier: 'none' | 'unknown',
 ): Promise<WriteResult | Contended> {

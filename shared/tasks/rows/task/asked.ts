@@ -19,9 +19,9 @@ interface Work {
   readonly options: OptionAttributes;
 }
 
-export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): Work {
+export function workOf(task: NewTask): Work {
   const { name, priority, runAt } = task;
-  return { name, input: storedJson(task.input), priority, runAt, options: optionAttributes(task, nonce, { isApart }) };
+  return { name, input: storedJson(task.input), priority, runAt, options: optionAttributes(task) };
 }
 
 /**

@@ -28,24 +28,22 @@ export function keyAttribute({ queue, tenant }: Pick<NewTask, 'queue' | 'tenant'
 export type OptionAttributes = Readonly<Record<'expiresAt' | 'key' | 'payload' | keyof KeptOptions, unknown>>;
 
 /** The attributes of a request's options. Enqueue writes the given ones. Other work for a task also removes the rest. */
-export function optionAttributes(
-  {
-    queue,
-    tenant,
-    expiresAt,
-    links,
-    payload,
-    label,
-    traceparent,
-    policy,
-  }: Omit<NewTask, 'id' | 'name' | 'input' | 'priority' | 'runAt'>,
-  nonce: string,
-  { isApart }: { readonly isApart: boolean },
-): OptionAttributes {
+export function optionAttributes({
+  queue,
+  tenant,
+  expiresAt,
+  links,
+  payload,
+  label,
+  traceparent,
+  policy,
+}: Omit<NewTask, 'id' | 'name' | 'input' | 'priority' | 'runAt' | 'payload'> & {
+  readonly payload?: Omit<NewPayload, 'text'> | undefined;
+}): OptionAttributes {
   return {
     expiresAt,
     key: links?.concurrency && keyAttribute({ queue, tenant }, links.concurrency),
-    payload: payload && payloadAttribute(payload, nonce, { isApart }),
+    payload: payload && payloadAttribute(payload),
     label,
     traceparent,
     policy: policy && defined({ maxAttempts: policy.maxAttempts, timeoutMs: policy.timeoutMs }),
@@ -90,11 +88,6 @@ export function slotAttribute({ name, at, since }: SlotOfTask): Attribute {
   return since === undefined ? { name, at } : { name, at, since };
 }
 
-function payloadAttribute(
-  { bytes, digest, reference }: NewPayload,
-  nonce: string,
-  { isApart }: { readonly isApart: boolean },
-): Attribute {
-  if (reference !== undefined) return { bytes, digest, reference };
-  return isApart ? { bytes, digest, nonce, isApart } : { bytes, digest, nonce };
+function payloadAttribute({ bytes, digest, reference, nonce }: Omit<NewPayload, 'text'>): Attribute {
+  return { bytes, digest, ...defined({ reference, nonce }) };
 }

@@ -86,16 +86,15 @@ export function partOf(kind: Exclude<Owner['kind'], 'effect'>, action: Action): 
   return { owner: { kind }, action };
 }
 
-/** @param creation the rows of a spawned task */
+/** @param creation the row of a spawned task */
 export function effectParts(
   effects: readonly Effect[],
-  creation: (task: NewTask) => readonly Action[],
+  creation: (task: NewTask) => Action,
 ): { readonly writes: readonly Part[]; readonly children: readonly Part[] } {
-  const partsOf = (effect: Effect, actions: readonly Action[]): readonly Part[] =>
-    actions.map((action) => ({ owner: { kind: 'effect', effect }, action }));
+  const partOfEffect = (effect: Effect, action: Action): Part => ({ owner: { kind: 'effect', effect }, action });
   return {
-    writes: writesIn(effects).flatMap((write) => partsOf(write, [write])),
-    children: effects.flatMap((effect) => ('spawn' in effect ? partsOf(effect, creation(effect.spawn)) : [])),
+    writes: writesIn(effects).map((write) => partOfEffect(write, write)),
+    children: effects.flatMap((effect) => ('spawn' in effect ? [partOfEffect(effect, creation(effect.spawn))] : [])),
   };
 }
 

@@ -33,11 +33,10 @@ import {
   spawnedIn,
   writesIn,
 } from './change-parts.ts';
-import { creationOf } from './effects.ts';
 import { SharedWrites } from './shared-writes.ts';
 import { ensureFit } from './unfit-rows.ts';
 import type { Seat } from './task-statements.ts';
-import { readTask } from './task-statements.ts';
+import { enqueueTask, readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { committedOutcome } from './task-outcomes.ts';
@@ -250,8 +249,9 @@ export class DependentRows {
         moves.flatMap(({ children }, at) => children.map((child, place) => [child, plans[at]?.seats[place]] as const)),
       );
       const own = plans.some(({ isEarly }) => isEarly) ? (change.early ?? change.own) : change.own;
-      const rows = { table: this.#table, shards: this.#shards };
-      const effects = effectParts(change.effects ?? [], (child) => creationOf(rows, child, stamp, seats.get(child)));
+      const effects = effectParts(change.effects ?? [], (child) =>
+        actionOf(enqueueTask(this.#table, child, this.#shards, stamp, seats.get(child))),
+      );
       const others = new Set([
         rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
         ...[...inLines, ...effects.children].map(({ action }) => rowOf(action)),

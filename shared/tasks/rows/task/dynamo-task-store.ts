@@ -3,7 +3,7 @@ import { waiterOf } from '../../task/batch.ts';
 import type { Fullness, KeyLimit } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { ClaimLimits, TaskStore } from '../../task/task-store.ts';
+import type { ClaimLimits, NewTask, TaskStore } from '../../task/task-store.ts';
 import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
@@ -13,7 +13,6 @@ import { createArrivalStore } from './arrival-store.ts';
 import { SharedWrites } from './shared-writes.ts';
 import { TaskEndings } from './task-endings.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import { creationOf } from './effects.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import type { EnqueueStore } from '../../queue/task-writer.ts';
@@ -37,6 +36,7 @@ import { expireTask } from './operator-statements.ts';
 import { joinGroup } from './group-statements.ts';
 import { leaveLine } from './line-statements.ts';
 import * as statements from './task-statements.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
 /** For stores of further rows. */
@@ -204,7 +204,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
   };
 
   readonly getPayload: TaskStore['getPayload'] = async (task, limits) => {
-    const { Item } = await this.#sender.read(readPayload(this.table, task, task.payload), limits);
+    const { Item } = await this.#sender.read(readPayload(this.table, task, task.payload ?? {}), limits);
     return Item === undefined ? undefined : new ItemReader(Item).text('text');
   };
 
@@ -239,17 +239,20 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
 
   readonly createBatch: TaskStore['createBatch'] = async (batch, callback, stamp) => {
     const own = createBatch(this.table, batch, stamp);
-    const beside = callback === undefined ? [] : creationOf(this.#options, callback, stamp);
     const result =
-      beside.length === 0
+      callback === undefined
         ? await this.#sender.write(own, stamp.nonce)
-        : await this.#sender.transact(together(own, beside, stamp.nonce), stamp.nonce);
+        : await this.#sender.transact(together(own, [this.#creationOf(callback, stamp)], stamp.nonce), stamp.nonce);
     if (result.kind === 'applied') return { kind: 'applied' };
     const { earlierAttempt } = result;
     if (result.kind === 'refused')
       return { kind: 'refused', current: result.item && decodeBatch(result.item), earlierAttempt };
     return { kind: 'refused', current: undefined, earlierAttempt, taken: decodeTask(result.reasons[1]?.item ?? {}) };
   };
+
+  #creationOf(task: NewTask, stamp: Stamp): Action {
+    return actionOf(statements.enqueueTask(this.table, task, this.#options.shards, stamp));
+  }
 
   readonly getBatch: TaskStore['getBatch'] = (key) => this.#batches.get(readBatch(this.table, key));
 

@@ -4,12 +4,10 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { MismatchError } from '../../../core/errors.ts';
 import { describeTask } from '../../task/task.ts';
-import { deletePayload } from '../payload-statements.ts';
-import type { Planned, TaskStoreOptions } from './adding-store.ts';
-import { createAddingStore, writeAlone } from './adding-store.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
+import { createAddingStore } from './adding-store.ts';
 import { keptSeat, TaskCreation } from './task-creation.ts';
 import { decodeTask } from './task-codec.ts';
-import { payloadOf } from './effects.ts';
 import { followTask } from './follower-statements.ts';
 import { Lines, decodeLine } from './lines.ts';
 import { renewTask, replaceTask } from './operator-statements.ts';
@@ -28,15 +26,13 @@ export function createEnqueueStore(sender: Sender, options: TaskStoreOptions): E
     replace: (observed, task, stamp) =>
       beginnings.beginAnew(
         { queue: task.queue, id: task.id },
-        () => ({ own: replaceTask(table, observed, task, shards, stamp), beside: payloadOf(table, task, stamp) }),
+        () => ({ own: replaceTask(table, observed, task, shards, stamp) }),
         stamp,
       ),
 
     async follow(observed, task, stamp) {
-      const own = followTask(table, observed, task, stamp);
-      const beside = payloadOf(table, task, stamp, true);
       const isOwn = (item: DynamoItem | undefined) => (item?.follower as DynamoItem | undefined)?.nonce === stamp.nonce;
-      const result = await writeAlone(sender, observed, { own, beside }, stamp);
+      const result = await sender.write(followTask(table, observed, task, stamp), stamp.nonce);
       if (result.kind === 'applied' || isOwn(result.item)) return { kind: 'applied', row: undefined };
       const current = result.item === undefined ? undefined : decodeTask(result.item);
       return { kind: 'refused', current, earlierAttempt: result.earlierAttempt };
@@ -52,15 +48,8 @@ export function createEnqueueStore(sender: Sender, options: TaskStoreOptions): E
           `${describeTask(task)} was cancelled before its turn in the line of key ${kept.key}, and has kept its place: ` +
             'until its turn, its id is only for a task of the same line; use another id, or try again later',
         );
-      const plan = (seat = kept): Planned => ({
-        own: renewTask(table, observed, task, shards, stamp, seat),
-        beside: payloadOf(table, task, stamp),
-      });
+      const plan = (seat = kept) => ({ own: renewTask(table, observed, task, shards, stamp, seat) });
       return beginnings.beginAnew(kept === undefined ? task : { queue, id }, plan, stamp);
-    },
-
-    async deletePayload(key, payload, limits) {
-      await sender.write(deletePayload(table, key, payload), payload.nonce ?? '', limits);
     },
   };
 }

@@ -24,8 +24,8 @@ export type Seating = (
 interface EnqueueWith {
   readonly table: string;
   readonly task: TaskKey & Pick<NewTask, 'line'>;
-  /** The writes of the new task and of its input. */
-  readonly plan: (seat?: Seat) => { readonly own: Statement<'put'>; readonly beside: readonly Action[] };
+  /** The write of the new task. */
+  readonly plan: (seat?: Seat) => { readonly own: Statement<'put'> };
   /** Absent: the caller accepts no task that joins a line. */
   readonly seating?: Seating | undefined;
   readonly writes: readonly UserWrite[];
@@ -41,22 +41,21 @@ export function enqueueWith(
   return retryContended(describeTask(task), sender.patience, async ({ earlierAttempt: before, isAfterPause }) => {
     if (isAfterPause) seen = undefined;
     const joining = line === undefined ? undefined : await seating?.({ ...task, line }, stamp, seen);
-    const { own, beside } = plan(joining?.seats[0]);
+    const { own } = plan(joining?.seats[0]);
     const inLine = joining?.actions ?? [];
-    const others = [...beside, ...inLine, ...writes];
+    const others = [...inLine, ...writes];
     const transaction = together(own, others, tokenOf(stamp, others));
     const isStaleAfterConflict = joining !== undefined;
     const result = await sender.transact(transaction, stamp.nonce, {}, { isStaleAfterConflict });
     const earlierAttempt = before === 'unknown' ? before : result.earlierAttempt;
     if (result.kind !== 'canceled') return { ...result, earlierAttempt };
-    const at = 1 + beside.length;
     const reasons = writes.map((effect, nth) => ({
       code: 'None',
-      ...result.reasons[at + inLine.length + nth],
+      ...result.reasons[1 + inLine.length + nth],
       effect,
     }));
     if (!reasons.some(isFinal)) {
-      seen = inLine.length > 0 ? result.reasons[at]?.item : undefined;
+      seen = inLine.length > 0 ? result.reasons[1]?.item : undefined;
       return contended(result, { isBlind: isBlind(result) });
     }
     const instead = earlierAttempt === 'unknown' ? await barred(sender, table, task, stamp.nonce) : undefined;

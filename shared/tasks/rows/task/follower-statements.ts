@@ -40,7 +40,7 @@ export function followTask(
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   const { leaseCounter, follower } = observed;
-  const { options, ...work } = workOf(task, nonce, { isApart: true });
+  const { options, ...work } = workOf(task);
   const key = taskKey(observed.queue, observed.id);
   const stored = { ...work, ...defined(options), at: follower?.at ?? now, nonce };
   if (observed.state === 'ready')
@@ -130,15 +130,13 @@ function continueWith(
   shards: number,
   { now, nonce }: Stamp,
 ): { readonly set: string; readonly remove: string; readonly values: UpdateParts['values'] } {
-  const { name, priority, runAt, payload } = follower;
-  const request = { ...follower, queue: former.queue, payload: undefined };
+  const { name, priority, runAt } = follower;
   const work = {
     name,
     input: storedJson(follower.input),
     priority,
     runAt,
-    // Its payload is already stored.
-    options: { ...optionAttributes(request, nonce, { isApart: false }), payload: payload && withoutAbsent(payload) },
+    options: optionAttributes({ ...follower, queue: former.queue }),
   };
   const group = groupOf({ ...former.links, concurrency: follower.links?.concurrency });
   const given = asked(work, { ...former, ...group }, shards, { now, nonce });
@@ -161,7 +159,3 @@ function continueWith(
 /** Follows `dropped`. */
 const FORGET =
   ', #follower, #session, #claimedAt, #progress, #lastError, #children, #deaths, #failingSince, #handBacks';
-
-function withoutAbsent(payload: object): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined));
-}

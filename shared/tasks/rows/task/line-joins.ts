@@ -38,7 +38,7 @@ export class LineJoins {
         const parts: Action[][] = [];
         let verb: Verb = 'task.enqueue';
         for (const [at, one] of joiners.entries()) {
-          const { own, beside } = await one.plan(seats[at]);
+          const { own, beside = [] } = await one.plan(seats[at]);
           if (at === 0) ({ verb } = own);
           parts.push([actionOf(own), ...beside]);
         }

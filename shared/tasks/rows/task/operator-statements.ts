@@ -215,7 +215,7 @@ export function replaceTask(
   shards: number,
   stamp: Stamp,
 ): Statement<'update'> {
-  const work = workOf(task, stamp.nonce);
+  const work = workOf(task);
   const group = groupOf({ ...observed.links, concurrency: task.links?.concurrency });
   const given = asked(work, { ...observed, ...group }, shards, stamp);
   const hasBegun = observed.attempts > 0 || observed.past.length > 0 || observed.journal !== undefined;
@@ -244,7 +244,7 @@ export function renewTask(
   const begin =
     '#state = :ready, #createdAt = :now, #createdBy = :createdBy, #attempts = :zero, ' +
     `#generation = if_not_exists(#generation, :zero) + :one, ${COUNT_WORK}`;
-  const work = workOf(task, stamp.nonce);
+  const work = workOf(task);
   const group = groupOf({ ...task.links, line: seat });
   const given = asked(work, { ...task, ...group }, shards, stamp);
   return updateStatement('task.renew', {

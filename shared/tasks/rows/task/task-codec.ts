@@ -182,7 +182,7 @@ function decodeKeyLimit(row: ItemReader, attribute: string): KeyLimit {
 }
 
 function decodePayload(row: ItemReader, attribute: string): Payload {
-  const { bytes, digest, reference, nonce, isApart } = row.map(attribute);
+  const { bytes, digest, reference, nonce } = row.map(attribute);
   if (typeof bytes !== 'number' || typeof digest !== 'string')
     throw row.corrupt(attribute, 'should hold a size and a digest');
   return {
@@ -190,7 +190,6 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
     digest,
     reference: typeof reference === 'string' ? reference : undefined,
     nonce: typeof nonce === 'string' ? nonce : undefined,
-    isApart: isApart === true,
   };
 }
 

@@ -100,7 +100,7 @@ export function enqueueTask(
     leaseCounter: now,
     nonce,
     ...placeOf(task, { now, shards }, seat),
-    ...defined(optionAttributes(task, nonce, { isApart: false })),
+    ...defined(optionAttributes(task)),
     ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
     ...(children && { children: children.id }),

@@ -109,7 +109,7 @@ describe.each(VERBS)('%s', (_verb, act) => {
 const WITHOUT_LIMITS = {
   tasks: [
     ...['enqueue', 'get', 'replace', 'follow', 'renew', 'page', 'pageOfGroups', 'getKeys', 'getTurns', 'getMany'],
-    ...['enqueueWith', 'createBatch', 'getBatch', 'getFailure', 'markDead', 'cancel', 'expire'],
+    ...['putPayload', 'enqueueWith', 'createBatch', 'getBatch', 'getFailure', 'markDead', 'cancel', 'expire'],
     ...['arrive', 'beat', 'arrivals', 'journalParts'],
   ],
   queues: ['get', 'glance', 'change', 'noteUse', 'noteStarts'],

@@ -124,9 +124,10 @@ export async function attempt(scene: Scene): Promise<readonly string[]> {
   const listeners = [session.signal, handBack.signal].map((signal) => getEventListeners(signal, 'abort').length);
   if (listeners.some((count) => count > 0)) say(`listeners left: ${listeners.join(', ')}`);
   const others = await Promise.all((scene.others ?? []).map((other) => q.tasks.get({ queue: QUEUE, id: other })));
-  for (const row of [await q.tasks.get({ queue: QUEUE, id }), ...others]) say(shown(factsOf(row)));
+  const own = await q.tasks.get({ queue: QUEUE, id });
+  for (const row of [own, ...others]) say(shown(factsOf(row)));
   if ((await q.read({ ...failureKey(QUEUE, id) })) !== undefined) say('a stack is kept');
-  if ((await q.read({ ...payloadKey(QUEUE, id) })) !== undefined) say('the payload is kept');
+  if ((await q.read({ ...payloadKey(QUEUE, id, own?.payload?.nonce ?? '') })) !== undefined) say('the payload is kept');
   const more = Object.entries(grown(before, ended));
   if (more.length > 0) say(`kept while the session lives: ${shown(more)}`);
   await session.end();

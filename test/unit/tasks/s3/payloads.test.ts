@@ -73,7 +73,7 @@ test("reads and deletes only payloads stored under the task's name", async () =>
           runAt: 0,
           payload: { text, bytes: 500_000, digest: '' },
         },
-        payloads,
+        { payloads, tasks: {} as never },
         'nonce',
       )
     ).payload?.reference ?? '';
