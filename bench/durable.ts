@@ -102,7 +102,7 @@ function parse(argv: readonly string[]): Settings {
   return new Command('npm run bench -- durable')
     .option('--steps <n>', 'steps of a round', wholeNumber(1), 200)
     .option('--rounds <n>', 'rounds that count', wholeNumber(1), 5)
-    .option('--tasks <n>', 'callbacks in each scene, and starts beside them', wholeNumber(1), 100)
+    .option('--tasks <n>', 'callbacks in each scene, and starts beside them', wholeNumber(1), 300)
     .addOption(engineOption())
     .option('--json', 'the figures as one JSON object, as the last line')
     .parse([...argv], { from: 'user' })

@@ -26,6 +26,7 @@ import type { EndedAttempt } from './attempt-watch.ts';
 import { AttemptWatch, RunawayWatch } from './attempt-watch.ts';
 import { dying, limited, mapTasks } from './crash-points.ts';
 import type { FakeClock } from './fake-clock.ts';
+import { DurableTime } from './skipped-time.ts';
 import { WorkerProcess, currentProcess } from './worker-process.ts';
 import { silent } from './silent-log.ts';
 
@@ -157,7 +158,7 @@ export class KitWorkers {
           () => onTimed?.(name, times),
           (error) => log.error('onTimed failed', { error: messageOf(error) }),
         ),
-      passTime: (ms: number) => clock.advance(ms),
+      skipTime: () => new DurableTime((ms) => clock.advance(ms)),
       events: {
         ...watched,
         onClaimed: (task: RunningTask, how: { readonly takenOver: boolean }) => {

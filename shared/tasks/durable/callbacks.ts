@@ -1,4 +1,5 @@
 /** The answers of callbacks, from any process with the table: `leasehold.tasks.callbacks`. It needs neither the SDK nor a worker. */
+import { defined } from '../../core/defined.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -49,7 +50,7 @@ export class Callbacks {
       throw new ConfigurationError(
         `the result of a callback is ${shown(result)}: pass a text, such as JSON.stringify(…)`,
       );
-    return this.#answer(callbackId, { a: 'succeed', ...(result === undefined ? {} : { r: result }) });
+    return this.#answer(callbackId, defined({ a: 'succeed', r: result } as const));
   }
 
   /** The same, for an answer that says that it failed. */
@@ -59,11 +60,7 @@ export class Callbacks {
     const stranger = Object.entries(failure).find(([, text]) => text !== undefined && typeof text !== 'string');
     if (stranger !== undefined)
       throw new ConfigurationError(`the ${stranger[0]} of a callback's failure is ${shown(stranger[1])}: pass a text`);
-    const e = {
-      ...(name === undefined ? {} : { ErrorType: name }),
-      ...(message === undefined ? {} : { ErrorMessage: message }),
-      ...(data === undefined ? {} : { ErrorData: data }),
-    };
+    const e = defined({ ErrorType: name, ErrorMessage: message, ErrorData: data });
     return this.#answer(callbackId, { a: 'fail', e });
   }
 

@@ -43,9 +43,8 @@ export interface Entry {
   readonly c?: string;
   /** Result and error are in the row of the arrival, which has this key. */
   readonly l?: string;
-  /** Start of the operation, if this entry replaces both; and its position, see `joined`. */
+  /** When the operation started, if this entry replaces its start too. */
   readonly b?: number;
-  readonly q?: number;
 }
 
 export interface Element {
@@ -71,49 +70,29 @@ export function childIdOf({ runId }: Pick<TaskRecord, 'runId'>, openKey: string)
   return `${runId}/${openKey}`;
 }
 
-/**
- * Joins the start of an operation with its end, if both are written at once, and leaves out what is known.
- * `q` is the place of the start among the entries; without it, the start came just before the end.
- */
+/** Joins the start of an operation with its end, if that follows at once, and leaves out what is known. */
 export function joined(entries: readonly Entry[], known: (id: string) => boolean): readonly Entry[] {
-  const starts = new Map<string, { readonly at: number; readonly t: number }>();
-  const dropped = new Set<number>();
-  const kept = entries.map((entry, at): Entry => {
-    const { a, i = '' } = entry;
+  const started = new Set<string>();
+  return entries.flatMap((entry, at): readonly Entry[] => {
+    const { a, i = '', n: _n, s: _s, p: _p, ...rest } = entry;
+    const before = entries[at - 1];
     if (a === 'start') {
-      starts.set(i, { at, t: entry.t });
-      return entry;
+      started.add(i);
+      return isJoined(entry, entries[at + 1]) && !known(i) ? [] : [entry];
     }
-    const start = starts.get(i);
-    if ((a === 'succeed' || a === 'fail') && start !== undefined && !known(i)) {
-      dropped.add(start.at);
-      starts.delete(i);
-      return { ...entry, b: start.t, ...(start.at === at - 1 ? {} : { q: start.at }) };
-    }
-    if (a === 'end' || (!known(i) && start === undefined)) return entry;
-    const { n: _n, s: _s, p: _p, ...rest } = entry;
-    return rest;
+    if (before !== undefined && isJoined(before, entry) && !known(i)) return [{ ...entry, b: before.t }];
+    return a === 'end' || !(known(i) || started.has(i)) ? [entry] : [{ a, i, ...rest }];
   });
-  return kept.filter((_, at) => !dropped.has(at));
+}
+
+function isJoined(start: Entry, end: Entry | undefined): boolean {
+  return start.a === 'start' && start.i === end?.i && (end?.a === 'succeed' || end?.a === 'fail');
 }
 
 /** The entries before `joined`, in their order. */
 export function parted(entries: readonly Entry[]): readonly Entry[] {
-  const total = entries.length + entries.filter(({ b }) => b !== undefined).length;
-  const places: (Entry | undefined)[] = Array.from({ length: total });
-  for (const entry of entries) if (entry.q !== undefined) places[entry.q] = startOf(entry);
-  let free = 0;
-  const put = (entry: Entry): void => {
-    while (places[free] !== undefined) free++;
-    places[free] = entry;
-  };
-  for (const entry of entries) {
-    if (entry.b !== undefined && entry.q === undefined) put(startOf(entry));
-    put(entry);
-  }
-  return places.flatMap((entry) => entry ?? []);
-}
-
-function startOf({ r: _r, e: _e, x: _x, b, q: _q, ...rest }: Entry): Entry {
-  return { ...rest, a: 'start', t: b ?? rest.t };
+  return entries.flatMap((entry) => {
+    const { r: _r, e: _e, x: _x, b, ...start } = entry;
+    return b === undefined ? [entry] : [{ ...start, a: 'start', t: b }, entry];
+  });
 }

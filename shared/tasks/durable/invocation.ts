@@ -15,8 +15,7 @@ import type {
 } from '@aws/durable-execution-sdk-js';
 import { DurableExecutionClientError } from '@aws/durable-execution-sdk-js';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
-import type { ClaimHolder } from '../run/claim-holder.ts';
+import type { ClaimHolder, SkippedTime } from '../run/claim-holder.ts';
 import { sendWithin } from '../tracing/tracing.ts';
 import type { TaskContext } from '../task/context.ts';
 import type { Effect, UserWrite } from '../task/task-store.ts';
@@ -71,28 +70,18 @@ export async function invoke(ports: InvocationPorts): Promise<DurableExecutionIn
   return new Invocation(ports).run();
 }
 
-/** On a clock of tests, the SDK is told that each wait is over after this time, so that it asks. How soon it asks changes nothing. */
-const SOON_MS = 50;
-/**
- * A branch that was given up keeps the SDK from suspending, for as long as it lives: then it only polls. Otherwise it suspends by a timer
- * of 20 ms, which it sets anew after each poll. A busy machine delays all timers, and keeps their order. So timers are counted: if so
- * many, each longer and set when the one before it has run out, end during nothing but polls, then it never suspends.
- */
-const STUCK_AFTER = { timers: 12, eachMs: 25 };
-
 class Invocation {
   readonly #ports: InvocationPorts;
   /** Starts of each step that a hook has told of, less those that the SDK has asked to record. */
   readonly #told = new Map<string, number>();
   readonly #writes = new Map<string, readonly UserWrite[]>();
-  #executing = 0;
-  /** Set by a poll while no step's code runs, and forgotten with all that is more than a poll. */
-  #idle: { isStuck: boolean } | undefined;
+  readonly #time: SkippedTime | undefined;
   /** Why the backend ended the invocation, or the execution. */
   #failure: { readonly error: unknown; readonly isFinal: boolean } | undefined;
 
   constructor(ports: InvocationPorts) {
     this.#ports = ports;
+    this.#time = ports.holder.skipTime?.();
   }
 
   async run(): Promise<DurableExecutionInvocationOutput> {
@@ -106,7 +95,7 @@ class Invocation {
       ...(operations.length === 0 ? {} : { UpdatedOperationIds: [...updated] }),
       InitialExecutionState: { Operations: [this.#execution(), ...operations] },
     };
-    const remainingMs = holder.passTime === undefined ? () => task.remainingMs() : () => Infinity;
+    const remainingMs = this.#time === undefined ? () => task.remainingMs() : () => Infinity;
     const context = lambdaContextOf(holder.task, `${id}/${leaseCounter}`, remainingMs);
     let output: unknown;
     try {
@@ -156,36 +145,27 @@ class Invocation {
   };
 
   async #checkpoint(updates: readonly OperationUpdate[]): Promise<readonly OperationState[]> {
-    const { journal, holder, task, deadlineAt } = this.#ports;
+    const { journal, task, deadlineAt } = this.#ports;
     if (journal.now >= deadlineAt) throw new ExecutionTimedOut();
     // Ended operations are still recorded; new ones do not begin.
     if (updates.every(({ Action }) => Action === 'START')) task.signal.throwIfAborted();
-    if (updates.length === 0) return holder.passTime === undefined ? journal.poll() : this.#pollInTest(holder.passTime);
-    this.#idle = undefined;
+    if (updates.length > 0) return this.#atWork(() => this.#record(updates));
+    // On a clock of tests without a request, because a busy machine decides how often it is called.
+    const isStill = (await this.#time?.polled(journal.msToWake())) === false;
+    return isStill ? journal.pass() : journal.poll();
+  }
+
+  #atWork<T>(work: () => Promise<T>): Promise<T> {
+    return this.#time === undefined ? work() : this.#time.during(work);
+  }
+
+  async #record(updates: readonly OperationUpdate[]): Promise<readonly OperationState[]> {
+    const { journal } = this.#ports;
     // Each is asked, because the answer counts.
     const isSoft = updates.map((update) => this.#isSoft(update)).every(Boolean);
     const asked = await Promise.all(updates.map((update) => this.#askedOf(update)));
     const hasEffects = asked.some(({ effects }) => effects.length > 0);
     return isSoft && !hasEffects ? journal.soften(asked.map(({ entry }) => entry)) : journal.record(asked);
-  }
-
-  /** Without a request, because a busy machine decides how often it is called. What has arrived is told by the next write. */
-  async #pollInTest(passTime: (ms: number) => Promise<void>): Promise<readonly OperationState[]> {
-    const { journal } = this.#ports;
-    if (this.#executing > 0) this.#idle = undefined;
-    else if (this.#idle === undefined) void this.#countTimers((this.#idle = { isStuck: false }));
-    if (this.#idle?.isStuck !== true) {
-      await journal.refresh();
-      return journal.operations.takeChanged();
-    }
-    if (journal.msToWake() < Infinity) await passTime(journal.msToWake());
-    return journal.poll();
-  }
-
-  async #countTimers(idle: { isStuck: boolean }): Promise<void> {
-    for (let count = 0; count < STUCK_AFTER.timers && this.#idle === idle; count++)
-      await systemClock.sleep(STUCK_AFTER.eachMs);
-    idle.isStuck = true;
   }
 
   /** Whether the SDK does not wait for the record of this change. */
@@ -232,33 +212,15 @@ class Invocation {
     const { task, trace, runtime } = this.#ports.holder;
     const asked: UserWrite[] = [];
     this.#writes.set(id, asked);
-    this.#executing++;
-    this.#idle = undefined;
-    try {
-      const span = trace?.spans.step(name, task, { at: runtime.clock.now(), within: trace.attempt });
-      return await sendWithin(span, runtime.clock, async () => step.run(asked, code));
-    } finally {
-      this.#executing--;
-    }
+    const span = trace?.spans.step(name, task, { at: runtime.clock.now(), within: trace.attempt });
+    return this.#atWork(() => sendWithin(span, runtime.clock, async () => step.run(asked, code)));
   }
 
   #wire(state: OperationState): WireOperation {
     const { holder, journal } = this.#ports;
     const operation = wireOf(holder.task, state);
-    return holder.passTime === undefined ? operation : soon(operation, journal.now);
+    return this.#time?.shown(operation, journal.now) ?? operation;
   }
-}
-
-/** The SDK waits by the real clock. What it finds when the wait is over is decided by the journal. */
-function soon(operation: WireOperation, now: number): WireOperation {
-  const at = (date: Date | string | undefined): Date | undefined =>
-    date === undefined ? undefined : new Date(systemClock.now() + Math.min(SOON_MS, new Date(date).getTime() - now));
-  const { StepDetails, WaitDetails } = operation;
-  return {
-    ...operation,
-    ...(StepDetails && { StepDetails: { ...StepDetails, NextAttemptTimestamp: at(StepDetails.NextAttemptTimestamp) } }),
-    ...(WaitDetails && { WaitDetails: { ScheduledEndTimestamp: at(WaitDetails.ScheduledEndTimestamp) } }),
-  };
 }
 
 function isOutput(output: unknown): output is DurableExecutionInvocationOutput {

@@ -121,6 +121,11 @@ export class Journal {
   /** Reads what has arrived since the last write. */
   async poll(): Promise<readonly OperationState[]> {
     await this.#look();
+    return this.pass();
+  }
+
+  /** Lets time pass. @returns what it has changed */
+  async pass(): Promise<readonly OperationState[]> {
     await this.refresh();
     return this.operations.takeChanged();
   }

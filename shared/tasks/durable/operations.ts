@@ -24,16 +24,16 @@ export interface OperationState {
   readonly subType: string | undefined;
   readonly startedAt: number;
   status: Status;
-  endedAt?: number;
+  endedAt?: number | undefined;
   /** Attempts that ended with a retry. */
   attempt: number;
   /** When a wait ends, a retry is due, a callback times out. */
-  dueAt?: number;
-  heartbeatMs?: number;
+  dueAt?: number | undefined;
+  heartbeatMs?: number | undefined;
   result?: string | undefined;
   error?: OperationError | undefined;
   /** The key by which the row knows that it waits for something from outside. */
-  openKey?: string;
+  openKey?: string | undefined;
   replaysChildren?: boolean;
 }
 
@@ -186,9 +186,9 @@ function started(id: string, entry: Entry, earlier: OperationState | undefined):
     status: 'STARTED',
     attempt: earlier?.attempt ?? 0,
     result: earlier?.result,
-    ...(entry.a === 'start' && d !== undefined ? { dueAt: b + d * 1_000 } : {}),
-    ...(h === undefined ? {} : { heartbeatMs: h * 1_000 }),
-    ...(c === undefined ? {} : { openKey: openKeyOf(id, c) }),
+    dueAt: entry.a === 'start' && d !== undefined ? b + d * 1_000 : undefined,
+    heartbeatMs: h && h * 1_000,
+    openKey: c && openKeyOf(id, c),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The SDK's own form of operations: its requests become entries of the journal, and entries become its operations. */
 import type { OperationUpdate, WireOperation } from '@aws/durable-execution-sdk-js';
+import { defined } from '../../core/defined.ts';
 import { assertNever } from '../../core/errors.ts';
 import type { TaskKey } from '../task/task.ts';
 import { callbackIdOf } from './callback-id.ts';
@@ -17,27 +18,28 @@ export function entryOf(
   const { Id, Type, Action, ParentId, Name, SubType, Payload, Error: error, CallbackOptions } = update;
   const a = ACTION_OF[Action ?? 'START'];
   const y = Type ?? 'STEP';
-  const d = secondsOf(update);
-  const h = CallbackOptions?.HeartbeatTimeoutSeconds;
-  const isInvoke = y === 'CHAINED_INVOKE';
+  const uniqueOf = { CHAINED_INVOKE: unique.child, CALLBACK: unique.secret }[y as string];
   // The differing parts come first, because that deflates better.
-  return {
-    ...(Id === undefined ? {} : { i: Id }),
-    ...(Name === undefined ? {} : { n: Name }),
+  return defined({
+    i: Id,
+    n: Name,
     // The payload of an invoke is the input of its task.
-    ...(Payload === undefined || isInvoke ? {} : { r: Payload }),
-    ...(ParentId === undefined ? {} : { p: ParentId }),
+    r: y === 'CHAINED_INVOKE' ? undefined : Payload,
+    p: ParentId,
     a,
     y,
-    ...(SubType === undefined ? {} : { s: SubType }),
-    ...(error === undefined ? {} : { e: error }),
-    ...(d === undefined || d === 0 ? {} : { d }),
-    ...(h === undefined || h === 0 ? {} : { h }),
-    ...(update.ContextOptions?.ReplayChildren === true ? { x: true as const } : {}),
-    ...(isInvoke && a === 'start' ? { c: unique.child() } : {}),
-    ...(y === 'CALLBACK' && a === 'start' ? { c: unique.secret() } : {}),
+    s: SubType,
+    e: error,
+    d: positive(secondsOf(update)),
+    h: positive(CallbackOptions?.HeartbeatTimeoutSeconds),
+    x: update.ContextOptions?.ReplayChildren === true ? (true as const) : undefined,
+    c: a === 'start' ? uniqueOf?.() : undefined,
     t,
-  };
+  });
+}
+
+function positive(seconds: number | undefined): number | undefined {
+  return seconds === 0 ? undefined : seconds;
 }
 
 function secondsOf({ Type, Action, WaitOptions, StepOptions, CallbackOptions }: OperationUpdate): number | undefined {
@@ -52,36 +54,27 @@ export function wireOf(task: TaskKey, state: OperationState): WireOperation {
     Type: type,
     Status: status,
     StartTimestamp: new Date(startedAt),
-    ...(parent === undefined ? {} : { ParentId: parent }),
-    ...(name === undefined ? {} : { Name: name }),
-    ...(subType === undefined ? {} : { SubType: subType }),
     ...(endedAt === undefined ? {} : { EndTimestamp: new Date(endedAt) }),
+    ...defined({ ParentId: parent, Name: name, SubType: subType }),
     ...detailsOf(task, state),
   };
 }
 
 function detailsOf(task: TaskKey, state: OperationState): Partial<WireOperation> {
   const { type, result, error, dueAt, attempt, openKey, replaysChildren } = state;
-  const outcome = {
-    ...(result === undefined ? {} : { Result: result }),
-    ...(error === undefined ? {} : { Error: error }),
-  };
+  const outcome = defined({ Result: result, Error: error });
   const at = dueAt === undefined ? undefined : new Date(dueAt);
   switch (type) {
     case 'STEP':
-      return {
-        StepDetails: { ...outcome, Attempt: attempt, ...(at === undefined ? {} : { NextAttemptTimestamp: at }) },
-      };
+      return { StepDetails: defined({ ...outcome, Attempt: attempt, NextAttemptTimestamp: at }) };
     case 'WAIT':
       return { WaitDetails: { ScheduledEndTimestamp: at } };
     case 'CALLBACK':
-      return {
-        CallbackDetails: { ...outcome, CallbackId: openKey === undefined ? undefined : callbackIdOf(task, openKey) },
-      };
+      return { CallbackDetails: { ...outcome, CallbackId: openKey && callbackIdOf(task, openKey) } };
     case 'CHAINED_INVOKE':
       return { ChainedInvokeDetails: outcome };
     case 'CONTEXT':
-      return { ContextDetails: { ...outcome, ...(replaysChildren === true ? { ReplayChildren: true } : {}) } };
+      return { ContextDetails: defined({ ...outcome, ReplayChildren: replaysChildren }) };
     case 'EXECUTION':
       return {};
     default:

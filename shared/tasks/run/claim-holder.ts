@@ -36,8 +36,24 @@ export interface ClaimHolder {
   readonly onSuspended: (readyAt: number) => void;
   /** Called when the attempt has saved new progress. */
   readonly onProgress: () => void;
-  /** On a clock of tests: lets time pass. Absent: real time passes. */
-  readonly passTime?: ((ms: number) => Promise<void>) | undefined;
+  /** On a clock of tests, for one invocation. Absent: real time passes. */
+  readonly skipTime?: (() => SkippedTime) | undefined;
+}
+
+/** Times of an operation, in the SDK's words. */
+export interface Timed {
+  readonly StepDetails?: { readonly NextAttemptTimestamp?: Date | string | undefined } | undefined;
+  readonly WaitDetails?: { readonly ScheduledEndTimestamp?: Date | string | undefined } | undefined;
+}
+
+/** Skips the waits of an invocation of a durable task. */
+export interface SkippedTime {
+  /** No time passes during this work. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+  /** Notes a poll. @returns whether time has passed until the next operation is due */
+  polled(msToWake: number): Promise<boolean>;
+  /** The operation as the SDK gets it, with times of the real clock. */
+  shown<Operation extends Timed>(operation: Operation, now: number): Operation;
 }
 
 const HOLDER = Symbol('leasehold.holder');

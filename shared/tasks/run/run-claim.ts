@@ -35,6 +35,7 @@ import { AttemptLink } from './attempt-link.ts';
 import { blockWatchOf } from './block-watch.ts';
 import { ClaimWriter, namesOf } from './claim-writer.ts';
 import { SideWrites } from './side-writes.ts';
+import type { SkippedTime } from './claim-holder.ts';
 import { contextOf } from './run-context.ts';
 import { EachItems } from './each.ts';
 import { GivenOperations } from './given-operations.ts';
@@ -73,8 +74,8 @@ export interface RunPorts {
   readonly trace?: AttemptTrace | undefined;
   /** The worker's client, for `leaseholdOf`. */
   readonly client?: object | undefined;
-  /** On a clock of tests: lets time pass while a durable task waits. */
-  readonly passTime?: ((ms: number) => Promise<void>) | undefined;
+  /** See `ClaimHolder`. */
+  readonly skipTime?: (() => SkippedTime) | undefined;
 }
 
 export async function runClaim(task: RunningTask, definition: AnyTask, ports: RunPorts): Promise<Settlement> {
@@ -340,7 +341,7 @@ class ClaimRun {
       link: this.#link,
       items: this.#items,
       trace: this.#ports.trace,
-      passTime: this.#ports.passTime,
+      skipTime: this.#ports.skipTime,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onSuspended: (readyAt) => this.#ports.onSuspended?.(readyAt),
       onProgress: () => {

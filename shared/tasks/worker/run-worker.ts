@@ -75,7 +75,7 @@ export interface WorkerSettings {
   readonly startWithinMs?: number | undefined;
 }
 
-export interface WorkerPorts extends Pick<RunPorts, 'client' | 'passTime'> {
+export interface WorkerPorts extends Pick<RunPorts, 'client' | 'skipTime'> {
   readonly tasks: TaskStore;
   readonly sessions: SessionStore;
   /** Store for inputs that are too large for the table. */

@@ -20,7 +20,7 @@ interface StaySettings {
   readonly deadlineMonotonicMs: number;
 }
 
-export function pollMsOf({ pollMs, stays = false }: { readonly pollMs: number; readonly stays?: boolean | undefined }) {
+export function pollMsOf({ pollMs, stays = false }: StaySettings & { readonly pollMs: number }): number {
   return stays ? Math.min(pollMs, STAYING_POLL_MS) : pollMs;
 }
 

@@ -8,7 +8,7 @@
  * | v | N | schema version | arrive |
  * | queue, id | S | the task. The stream passes an inserted row on to the waker, which starts a worker | arrive |
  * | text | S or B, JSON | result and error, if they are larger than 1 KB; otherwise the row is only for the waker | arrive |
- * | ttl | N, epoch s | a day; of a row with text a year, and it is removed at the end of its task | arrive |
+ * | ttl | N, epoch s | a day; of a row with text a year | arrive |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { arrivalKey, journalKey, taskKey } from '../../../dynamo/engine/keys.ts';
