@@ -138,12 +138,21 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     changes: { listing: true, operator: true },
   },
   {
-    id: 'M97',
+    id: 'M98',
     what: 'a commit leaves no entry in the list of finished tasks',
     file: 'shared/tasks/rows/task/dynamo-task-store.ts',
     from: "const ending = this.#endings.stampOf(claim, 'done', stamp);",
     to: 'const ending = stamp;',
     killedBy: ['LISTED'],
     changes: { listing: true },
+  },
+  {
+    id: 'M99',
+    what: 'who claims nothing, as a dispatcher that replaces a run, does not look whether the queue lists',
+    file: 'shared/tasks/rows/task/task-endings.ts',
+    from: 'await this.#learn(observed.queue);',
+    to: '',
+    killedBy: ['LISTED'],
+    changes: { listing: true, overlap: 'replace' },
   },
 ];
