@@ -62,8 +62,8 @@ export interface CrashRig {
   isIdle(): boolean;
   /** How long until a task is due; 0 if that is not known. */
   untilDueMs(): number;
-  /** Why the task does not begin, if the kit knows. */
-  obstacle(task: TaskRecord): Promise<string | undefined>;
+  /** Why one of them does not begin, if the kit knows. */
+  obstacle(): Promise<string | undefined>;
 }
 
 const OPTIONS = ['enqueue', 'children', 'before', 'only', 'timePasses', 'lifetime', 'idle'] as const;
@@ -186,9 +186,8 @@ async function endOf(rig: CrashRig, life: WorkersLife, attempts: EndedAttempt[])
     await rig.pass(Math.max(waitMs, rig.untilDueMs()));
     if (!hasWorked) waitMs *= 2;
   }
-  const task = await rig.task();
-  const obstacle = task === undefined ? undefined : await rig.obstacle(task);
-  const error = messageOfLast(task);
+  const obstacle = await rig.obstacle();
+  const error = messageOfLast(await rig.task());
   throw new Error(
     `the task, or one that it created, has not ended after ${waitMs < DAY_MS ? `${WORKERS_LIMIT} workers` : 'a day'}` +
       [obstacle, error].map((text) => (text === undefined ? '' : `; ${text}`)).join(''),

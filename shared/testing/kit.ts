@@ -250,6 +250,7 @@ export class TestKit {
     const tables = [TABLE, ...this.#ownTables()].map((table) => [table, this.#dynamo.scan(table)] as const);
     const startsAt = this.clock.now();
     const others = new Set(this.#unfinished().map(({ pk }) => pk));
+    const left = () => this.#unfinished().filter(({ pk }) => !others.has(pk));
     let id = '';
     const rig: CrashRig = {
       idle,
@@ -283,9 +284,9 @@ export class TestKit {
       },
       pass: (ms) => this.clock.advance(ms),
       task: () => this.tasks.get(id, enqueue?.queue),
-      isIdle: () => this.#unfinished().every(({ pk }) => others.has(pk)),
+      isIdle: () => left().length === 0,
       untilDueMs: () => this.#untilDueMs(),
-      obstacle: (record) => this.#obstacleTo(record),
+      obstacle: () => this.#obstacleTo(left()),
     };
     return everyCrash(rig, check, only);
   }
@@ -366,15 +367,18 @@ export class TestKit {
     return next === Infinity ? 0 : next - now;
   }
 
-  async #obstacleTo({ queue, tenant }: TaskRecord): Promise<string | undefined> {
-    if (!this.#workers.has(queue))
-      return (
-        `it is in queue ${queue}, and the workers of this kit work on queue ${this.#queues.join(' and ')}: ` +
-        'pass its module in the option queues'
-      );
-    const record = await this.#stores.queues.get(queue);
-    if (record?.isPaused === true) return `its queue is paused: ${record.reason}`;
-    return isPausedTenant(record, tenant) ? `its tenant ${tenant} is paused` : undefined;
+  async #obstacleTo(tasks: readonly Readonly<Record<string, unknown>>[]): Promise<string | undefined> {
+    for (const { id, queue, tenant } of tasks as readonly Pick<TaskRecord, 'id' | 'queue' | 'tenant'>[]) {
+      if (!this.#workers.has(queue))
+        return (
+          `${id} is in queue ${queue}, and the workers of this kit work on queue ${this.#queues.join(' and ')}: ` +
+          'pass its module in the option queues'
+        );
+      const record = await this.#stores.queues.get(queue);
+      if (record?.isPaused === true) return `the queue of ${id} is paused: ${record.reason}`;
+      if (isPausedTenant(record, tenant)) return `tenant ${tenant} of ${id} is paused`;
+    }
+    return undefined;
   }
 
   /** Defines the schedules that the module exports, as its worker does when it starts. */

@@ -120,8 +120,16 @@ describe('an effect outside of the commit is found', () => {
 describe('refuses a run that no crash touches', () => {
   const hello = defineTask({ name: 'hello', run: () => 'hello' });
   const scenes: Readonly<Record<string, readonly [EnqueueOptions, (kit: TestKit) => unknown, string]>> = {
-    'of a paused queue': [{}, (kit) => kit.operator.pause({ reason: 'audit' }), 'its queue is paused: audit'],
-    'of another queue': [{ queue: 'media' }, () => undefined, 'it is in queue media, and the workers of this kit'],
+    'of a paused queue': [
+      {},
+      (kit) => kit.operator.pause({ reason: 'audit' }),
+      'the queue of every-crash is paused: audit',
+    ],
+    'of another queue': [
+      { queue: 'media' },
+      () => undefined,
+      'every-crash is in queue media, and the workers of this kit',
+    ],
     'of a task that has ended before': [
       { id: 'h' },
       (kit) => kit.tasks.enqueue(hello, null, { id: 'h' }).then(() => kit.drain()),
@@ -147,6 +155,11 @@ describe('a kit of several queues', () => {
   const sync = defineTask({
     name: 'sync',
     run: (_: unknown, task) => task.commit('ok', [], { spawn: [spawn(publish, null, { id: 'p', queue: 'media' })] }),
+  });
+
+  test('names the task that none of its workers claims', async () => {
+    const kit = createTestKit({ tasks: { sync, publish } });
+    await expect(kit.everyCrash(sync, null, () => undefined)).rejects.toThrow('p is in queue media, and the workers');
   });
   const nightly = defineSchedule('nightly', publish, null, { cron: '0 3 * * *' });
   const newKit = () =>
