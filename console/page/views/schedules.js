@@ -71,6 +71,7 @@ function slotDots({ queue, slots }) {
 const WHY = {
   overlap: 'the run before had not ended',
   late: 'it was too late for it when a dispatcher looked',
+  zone: 'the zone did not have that time, because its clock went forward',
   unknown: 'left out, missed, or older than the schedule',
 };
 

@@ -62,7 +62,7 @@ interface Times {
 function timesOf(schedule: ScheduleRecord, now: number): Times {
   try {
     return {
-      past: lastSlots(schedule, now),
+      past: [...lastSlots(schedule, now), ...missingTimes(schedule, now)].sort((a, b) => a - b).slice(-SLOTS_SHOWN),
       coming: schedule.pausedAt === undefined ? nextSlot(schedule, now) : undefined,
       overdue: overdueSlots(schedule, now),
     };
@@ -79,6 +79,11 @@ function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<strin
   if (state !== undefined) return { at, task, fate: state };
   const leftOut = schedule.leftOut.find((slot) => slot.at === at);
   return leftOut === undefined ? { at, task, fate: 'missing' } : { at, task, fate: 'missing', why: leftOut.why };
+}
+
+/** Times that the zone did not have. */
+function missingTimes({ leftOut }: ScheduleRecord, now: number): readonly number[] {
+  return leftOut.flatMap(({ at, why }) => (why === 'zone' && at > now - HORIZON_MS ? [at] : []));
 }
 
 /** Oldest first, without runs before its definition or beyond the retention of finished tasks. */

@@ -6,7 +6,7 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { GivePorts } from '../schedule/give-slot.ts';
 import { giveSlot } from '../schedule/give-slot.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
-import { dueSlots, jitterOf } from '../schedule/schedule.ts';
+import { dueSlots, jitterOf, leftOutByZone } from '../schedule/schedule.ts';
 import type { ScheduleStep, ScheduleStore } from '../schedule/schedule-store.ts';
 
 export interface RecurPorts extends Omit<GivePorts, 'schedules'> {
@@ -71,10 +71,16 @@ async function makeSlots(
     if (outcome.kind === 'applied') observed = outcome.row;
     return outcome.kind === 'applied';
   };
-  if (slots.length === 0)
+  const leaveOutBefore = async (slot: number): Promise<boolean> => {
+    for (const at of leftOutByZone(observed, slot))
+      if (!(await advance({ nextAt: observed.nextAt, leftOut: { at, why: 'zone' } }))) return false;
+    return true;
+  };
+  if (slots.length === 0 && (await leaveOutBefore(late ?? schedule.nextAt)))
     await advance({ nextAt: end, leftOut: late === undefined ? undefined : { at: late, why: 'late' } });
   for (const [nth, at] of slots.entries()) {
     const nextAt = slots[nth + 1] ?? end;
+    if (!(await leaveOutBefore(at))) return;
     const outcome = await giveSlot(observed, { at, runAt: at + jitterOf(schedule), nextAt }, ports);
     if (outcome.kind === 'refused') return;
     if (outcome.kind === 'made') {

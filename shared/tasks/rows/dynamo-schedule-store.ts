@@ -1,6 +1,7 @@
 import type { LeftOutSlot, ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
 import { CRON_LIMIT_CHARACTERS, ZONE_LIMIT_CHARACTERS } from '../schedule/cron-fields.ts';
 import {
+  LEFT_OUT_FOR,
   MISSED_POLICIES,
   OVERLAP_POLICIES,
   SCHEDULES_PER_TICK,
@@ -129,8 +130,9 @@ function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
 
 function decodeLeftOut(row: ItemReader, attribute: string): readonly LeftOutSlot[] {
   return row.strings(attribute).map((text) => {
-    const [, why, at] = /^(overlap|late)@(\d+)$/.exec(text) ?? [];
+    const [, reason, at] = /^([a-z]+)@(\d+)$/.exec(text) ?? [];
+    const why = LEFT_OUT_FOR.find((known) => known === reason);
     if (why === undefined) throw row.corrupt(attribute, 'should say which slots, and why');
-    return { at: Number(at), why: why as LeftOutSlot['why'] };
+    return { at: Number(at), why };
   });
 }

@@ -21,6 +21,11 @@ export interface CronTimes {
 
 /** The finest resolution of cron expressions. */
 const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** No zone changes its clock twice, there and back, within less. */
+const BETWEEN_CHANGES_MS = 20 * DAY_MS;
+/** Local times that are looked at: of a schedule that was paused for long, not all. */
+const LOOKED_AT = 400;
 
 /** Returns the first slot after a time; undefined if no slot follows. */
 export function slotAfter(times: CronTimes, after: number): number | undefined {
@@ -33,6 +38,28 @@ export function slotAfter(times: CronTimes, after: number): number | undefined {
   const offset = offsetMs(zone, back);
   const again = localAfter(cron, back + offset - SECOND_MS);
   return again === undefined ? next : Math.min(next ?? Infinity, again - offset);
+}
+
+/**
+ * Returns the local times between two moments that a fixed hour names and the zone does not have: each as the moment at which the clock
+ * would have shown it, had it not gone forward.
+ */
+export function slotsWithoutMoment(
+  times: CronTimes,
+  { after, before }: { readonly after: number; readonly before: number },
+): readonly number[] {
+  const { zone } = times;
+  const isSameClock = offsetMs(zone, after) === offsetMs(zone, before) && before - after < BETWEEN_CHANGES_MS;
+  if (isSameClock || !hasFixedHour(times.cron)) return [];
+  const cron = new Cron(times.cron, { timezone: 'UTC', mode: '5-or-6-parts' });
+  const found: number[] = [];
+  let local: LocalMs | undefined = after + offsetMs(zone, after);
+  for (let looked = 0; looked < LOOKED_AT && (local = localAfter(cron, local)) !== undefined; looked++) {
+    const at = local - offsetMs(zone, local - DAY_MS);
+    if (at >= before) break;
+    if (momentsOf(zone, local).length === 0) found.push(at);
+  }
+  return found;
 }
 
 /**

@@ -18,7 +18,7 @@
  */
 import { sha256 } from '../../core/runtime/sha256.ts';
 import type { CronTimes } from './cron.ts';
-import { lastSlotWithin, slotAfter } from './cron.ts';
+import { lastSlotWithin, slotAfter, slotsWithoutMoment } from './cron.ts';
 import type { SharedTaskOptions } from '../task/task-request.ts';
 import type { Json, SlotOfTask } from '../task/task.ts';
 
@@ -77,9 +77,14 @@ export interface ScheduleRecord extends ScheduleDefinition {
 
 export interface LeftOutSlot {
   readonly at: number;
-  /** A task of the schedule had not ended, or no dispatcher had run for longer than the tolerance. */
-  readonly why: 'overlap' | 'late';
+  /**
+   * A task of the schedule had not ended, no dispatcher had run for longer than the tolerance, or the zone does not have that time on the day
+   * on which its clock goes forward.
+   */
+  readonly why: (typeof LEFT_OUT_FOR)[number];
 }
+
+export const LEFT_OUT_FOR = ['overlap', 'late', 'zone'] as const;
 
 /** Half of the retention period of finished tasks, so a younger slot still finds the task that it became. */
 export const HORIZON_MS = 7 * 86_400_000;
@@ -137,6 +142,13 @@ function everySlot(schedule: ScheduleRecord, now: number): DueSlots {
     slot = nextSlot(schedule, slot);
   }
   return { slots, nextAt: slot };
+}
+
+/** Returns what the zone leaves out between the latest slot of a schedule that became a task, or was left out, and another one. Pure. */
+export function leftOutByZone(schedule: ScheduleRecord, before: number): readonly number[] {
+  const { definedAt, lastAt = definedAt, leftOut, startAt = 0 } = schedule;
+  const after = Math.max(lastAt, definedAt, startAt - 1, ...leftOut.map(({ at }) => at));
+  return after < before ? slotsWithoutMoment(schedule, { after, before }) : [];
 }
 
 /** Returns how much later than their slots a schedule's tasks are due. Derived from its name, within its jitter. */

@@ -129,6 +129,20 @@ describeOnOneStore('recurring tasks', (open) => {
     expect(await slot('morning', '2026-03-30T06:30:00.000Z')).toBeDefined();
   });
 
+  test.each(['all', 'last', 'skip'] as const)(
+    'writes down the night that a zone leaves out, once (%s)',
+    async (missed) => {
+      await client.define('nightly', 'report', {}, { cron: '30 2 * * *', zone: 'Europe/Berlin', missed });
+      clock.step(36 * HOUR + 31 * 60_000);
+      expect(await tick()).toBe(1);
+      clock.step(24 * HOUR);
+      expect(await tick()).toBe(1);
+
+      expect((await client.get('nightly'))?.leftOut).toEqual([{ at: Date.parse('2026-03-29T01:30:00Z'), why: 'zone' }]);
+      expect((await slot('nightly', '2026-03-30T00:30:00.000Z'))?.schedule?.since).toBeUndefined();
+    },
+  );
+
   test('defining it again as it is keeps the slots that are owed; defining it otherwise starts over', async () => {
     await client.define('hourly', 'report', { n: 1 }, { cron: '0 * * * *', missed: 'all' });
     clock.step(2 * HOUR);

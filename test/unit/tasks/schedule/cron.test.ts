@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import type { CronTimes } from '../../../../shared/tasks/schedule/cron.ts';
-import { lastSlotWithin, slotAfter, validCron } from '../../../../shared/tasks/schedule/cron.ts';
+import { lastSlotWithin, slotAfter, slotsWithoutMoment, validCron } from '../../../../shared/tasks/schedule/cron.ts';
 import type { ScheduleRecord } from '../../../../shared/tasks/schedule/schedule.ts';
 import { dueSlots } from '../../../../shared/tasks/schedule/schedule.ts';
 
@@ -113,6 +113,20 @@ describe('what another cron understands otherwise, or what does not exist', () =
       expect(validCron('schedule s', { cron, zone: 'UTC' }, at('12:00:00')).cron).toBe(cron);
     },
   );
+
+  test.each([
+    ['Europe/Berlin', '30 2 * * *', ['2027-03-28T01:30Z']],
+    ['Europe/Berlin', '*/20 2 * * SUN', ['2027-03-28T01:00Z', '2027-03-28T01:20Z', '2027-03-28T01:40Z']],
+    ['America/New_York', '0 0 2 14 3 *', ['2027-03-14T07:00Z']],
+    ['Australia/Lord_Howe', '15 2 * * *', ['2027-10-02T15:45Z']],
+    ['Europe/Berlin', '30 * * * *', []],
+    ['Europe/Berlin', '30 3 * * *', []],
+    ['UTC', '30 2 * * *', []],
+  ])('in %s, %s has no moment for %j of a year', (zone, cron, left) => {
+    const year = { after: Date.parse('2027-01-01T00:00Z'), before: Date.parse('2027-12-31T00:00Z') };
+
+    expect(slotsWithoutMoment({ cron, zone }, year)).toEqual(left.map((one) => Date.parse(one)));
+  });
 
   test.each(['0-23', '0-11,12-23', '*'])('hours %s include the hour that is repeated in autumn', (hours) => {
     const times = { cron: `0 ${hours} * * *`, zone: 'Europe/Berlin' };
