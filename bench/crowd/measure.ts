@@ -55,8 +55,8 @@ export async function measure(scene: Scene, { callers, processes, isStrict }: Cr
     await scene.before?.(first);
     const calls = await Promise.all(
       Array.from({ length: callers }, (_, number) => {
-        const { leasehold } = members[number % processes] ?? { leasehold: first };
-        return scene.ready({ leasehold, number, session: () => leasehold.session() });
+        const { leasehold, runtime: own } = members[number % processes] ?? { leasehold: first, runtime };
+        return scene.ready({ leasehold, number, clock: own.clock, session: () => leasehold.session() });
       }),
     );
     isCounting = true;

@@ -6,7 +6,7 @@ import { EACH, SCENES } from '../../../bench/crowd/scenes.ts';
 /** Requests of a caller. Beyond a hundred, one row's own speed decides: as many transactions as it takes one after the other. */
 const AT_MOST_OF_300 = 32;
 
-describe.each(SCENES)('a crowd at $name', (scene) => {
+describe.each(SCENES.filter(({ isWaiting }) => isWaiting !== true))('a crowd at $name', (scene) => {
   test.each([true, false])('costs each of it little (limits of the service: %s)', async (isStrict) => {
     const alone = await measure(scene, { callers: 1, processes: 1, isStrict });
 
@@ -21,3 +21,14 @@ describe.each(SCENES)('a crowd at $name', (scene) => {
     }
   });
 });
+
+test.each(SCENES.filter(({ isWaiting }) => isWaiting === true))(
+  'a hundred callers of $name are through in time',
+  async (scene) => {
+    const { lastMs, readUnits, errors } = await measure(scene, { callers: 100, processes: 100, isStrict: true });
+
+    expect(errors).toEqual([]);
+    expect(lastMs).toBeLessThanOrEqual(5_500);
+    expect(readUnits).toBeLessThanOrEqual(120);
+  },
+);

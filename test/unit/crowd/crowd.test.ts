@@ -6,7 +6,7 @@ import { EACH, SCENES } from '../../../bench/crowd/scenes.ts';
 /** Half a request: averages are not whole. */
 const SLACK = 0.5;
 
-describe.each(SCENES)('a crowd at $name', (scene) => {
+describe.each(SCENES.filter(({ isWaiting }) => isWaiting !== true))('a crowd at $name', (scene) => {
   test.each([true, false])('costs each of it little (conflicts and limits of partitions: %s)', async (isStrict) => {
     const of = (callers: number) => measure(scene, { callers, processes: callers, isStrict });
     const alone = await of(1);
