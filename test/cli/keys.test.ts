@@ -48,7 +48,7 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     return findings.find(({ check }) => check === `keys in ${queue}`);
   };
 
-  test('shows a key, and recounts one that has lost a slot, as the doctor advises', async () => {
+  test('shows a key, and recounts a key that has lost a slot, as the doctor advises', async () => {
     const queue = 'media';
     const options = { queue, key: 'customer-7', limit: 1, delay: new Date(1e12) };
     await table.leasehold.tasks.enqueue('resize', null, { id: 'a', ...options });

@@ -118,7 +118,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     vi.unstubAllEnvs();
   });
 
-  test('can be written by principals of another queue into every partition, except into the ready index by those that only coordinate', () => {
+  test('can be written by principals of another queue into every partition; principals that only coordinate cannot write into the ready index', () => {
     const partitions = new Set(put.map((line) => line.replace(/^.* into /, '')));
     expect([...partitions].sort()).toEqual(Object.keys(PARTITIONS).sort());
     expect(put.filter((line) => /^grantCoordinate: .* into (ready|schedules)$/.test(line))).toEqual([]);

@@ -102,7 +102,7 @@ describe('the properties of the construct', () => {
     });
   });
 
-  test('a variable that is added later is the code’s own, never one of ours', () => {
+  test('a variable that is added later belongs to the code, never to us', () => {
     const { stack, workers } = synthesize();
     expect(() => workers.addEnvironment('LEASEHOLD_TABLE', 'other')).toThrow('environment sets LEASEHOLD_TABLE');
     workers.addEnvironment('BUCKET', 'mine');

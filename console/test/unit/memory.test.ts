@@ -62,7 +62,7 @@ test('names keep the fields of the last input that had any', () => {
   expect(names.of('q').map(({ name }) => name)).not.toContain('a');
 });
 
-test('of sessions that have ended, those that did so by themselves are not lost', async () => {
+test('a session that has ended by itself is not lost', async () => {
   const clock = new ManualClock(STARTED);
   const connection = { now: () => clock.now(), options: { maxClockSkewMs: 1_000 } } as unknown as ConsoleConnection;
   const book = new SessionBook(connection);

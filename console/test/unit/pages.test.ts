@@ -165,7 +165,7 @@ const PAGES = [
   '/audit',
 ];
 
-test('what the pages of the console are answered', async () => {
+test('the answers to the pages of the console', async () => {
   const { routes, overview, clock } = consoleOver({ isPaused: true });
   const parts: string[] = [];
   for (let round = 1; round <= 2; round++) {

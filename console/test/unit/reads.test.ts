@@ -168,7 +168,7 @@ test('closing a feed waits for its last poll, which still uses the connection', 
   expect(order).toEqual(['answered', 'closed']);
 });
 
-test('the units shown are those of reads and of scans', () => {
+test('shows the units of reads and of scans', () => {
   const options = { table: 't', endpoint: 'http://127.0.0.1:1', shards: 1, maxClockSkewMs: 0, queues: [], by: 'ann' };
   using connection = new ConsoleConnection({ ...options, isReadOnly: true }, systemRuntime);
   connection.spend(4);
@@ -264,7 +264,7 @@ describe('the list of dead tasks', () => {
   });
 });
 
-test('a scan shows the hundred tasks that ended last, of those that are asked for', async () => {
+test('a scan shows the hundred selected tasks that ended last', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const items: unknown[] = [];

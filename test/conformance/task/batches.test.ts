@@ -300,7 +300,7 @@ describeOnOneStore('tasks that belong together', (open) => {
       expect(await get('parent')).toMatchObject({ state: 'done', result: 3, attempts: 1 });
     });
 
-    test('without children, continues at once', async () => {
+    test('continues at once if there are no children', async () => {
       const seen: TaskContext['children'][] = [];
       await q.client.enqueue('parent', {}, { id: 'parent' });
 

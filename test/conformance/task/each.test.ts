@@ -7,7 +7,7 @@ import { describeOnOneStore } from '../../support/stores.ts';
 const SIZE = 16;
 
 describeOnOneStore('a thousand items', (open) => {
-  test('in 63 tasks cost 0.33 write units each', async () => {
+  test('each of 63 tasks costs 0.33 write units', async () => {
     const q = openQueue(open());
     const items = Array.from({ length: 1_000 }, (_, n) => ({
       bucket: 'photos-eu',

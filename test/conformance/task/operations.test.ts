@@ -345,7 +345,7 @@ describeOnOneStore('operating on tasks', (open) => {
       expect(() => q.operator.cancelAll({})).toThrow('nothing is selected');
     });
 
-    test('of a parent takes its children and theirs, if that is asked for', async () => {
+    test('takes the children of a parent and theirs, on request', async () => {
       const grandchild = spawn('later', {}, { id: 'grandchild', ...later });
       const child = defineTask({ name: 'child', run: (_, task) => task.waitFor([grandchild]) });
       const parent = defineTask({

@@ -125,7 +125,7 @@ describeOnOneStore('a task with writes of its caller', (open) => {
     expect(await row('o')).toBeUndefined();
   });
 
-  test('who begins after an answer stands behind it in the line, and callers of one row share no transaction', async () => {
+  test('a later caller is behind the answered one in the line, and callers of one row share no transaction', async () => {
     await write('stock');
     const wave = async (...ids: string[]) => {
       await Promise.all(ids.map((id, at) => enqueue(id, at === 1 ? [] : [sale()], IN_LINE)));

@@ -169,7 +169,7 @@ describeOnOneStore('recurring tasks', (open) => {
     expect(await tick()).toBe(0);
   });
 
-  describe('one that was removed', () => {
+  describe('a removed schedule', () => {
     const options = { cron: '0 * * * *', missed: 'all' } as const;
     const define = (by = client) => by.define('hourly', 'report', {}, options);
     const removal = (by = client) => by.remove('hourly');
@@ -282,7 +282,7 @@ describeOnOneStore('recurring tasks', (open) => {
     });
   });
 
-  describe('with a schedule that cannot be carried out', () => {
+  describe('a schedule cannot be carried out', () => {
     const damage = async (key: { readonly pk: string; readonly sk: string }, name: string, value: unknown) => {
       await open().driver.attempt(
         'update',

@@ -41,7 +41,7 @@ async function asked(devTables: unknown, existing: Readonly<Record<string, reado
 const reports = { name: 'reports', partitionKey: 'pk' };
 const sorted = { name: 'sorted', partitionKey: 'day', sortKey: 'hour' };
 
-test('missing ones are created, in order, and those that are there are left alone', async () => {
+test('creates the missing tables in order, and leaves existing ones alone', async () => {
   expect(await asked(undefined)).toEqual({ answer: [], requests: [] });
   expect(await asked([])).toEqual({ answer: [], requests: [] });
   expect(await asked([reports, sorted])).toEqual({

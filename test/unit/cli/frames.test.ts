@@ -26,7 +26,7 @@ test.each([
   expect(counted).toEqual({ leasehold: 0, node: 0, libraries: 0, ...others });
 });
 
-test('at most six are shown', () => {
+test('shows at most six', () => {
   const lines = Array.from({ length: 7 }, (_, n) => `    at f${n} (${here}:${n}:1)`);
 
   expect(framesOf(`Error: m\n${lines.join('\n')}`, 'm').own.map((line) => line.slice(0, 5))).toEqual([

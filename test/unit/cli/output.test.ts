@@ -104,7 +104,7 @@ describe('a list', () => {
 test.each([
   [false, true],
   [true, false],
-])('nothing is asked where nobody reads it or answers: stdin a terminal %s, stderr %s', async (stdin, stderr) => {
+])('asks only at a terminal: stdin a terminal %s, stderr %s', async (stdin, stderr) => {
   const { told, output } = written(stderr);
   const context = { stdin: { isTTY: stdin }, output } as unknown as Context;
 
@@ -202,7 +202,7 @@ test('an action is confirmed by the whole name, and is of who is named or at the
 });
 
 test.each(['1e999', '-1e999', '{"a":[1e999]}'])(
-  'the number in %s is no input, because JSON cannot store it',
+  'the number in %s is not an input, because JSON cannot store it',
   (text) => {
     expect(() => jsonInput(text)).toThrow('the input is not JSON: a number in it is too large');
   },

@@ -137,7 +137,7 @@ test.each([
   expect(String(orders.read())).toBe(`until ${seconds}\n`);
 });
 
-test('the guard of a lease that never expires is told no deadline, and one that is released is told nothing more', () => {
+test('the guard of a lease that never expires gets no deadline, and after the release it gets nothing', () => {
   const orders = new PassThrough();
   const guard = new Guard(orders);
 

@@ -152,7 +152,7 @@ describe('the gate before the program of leasehold run', () => {
   });
 });
 
-test('what a program left gets a request, the time to follow it, and an end', async () => {
+test('the rest of a program gets a request to stop, time for it, and an end', async () => {
   const child = await Child.start(['/bin/sh', '-c', 'exit 0'], process.env, () => undefined);
   await child.ended;
   const story = async (graceMs: number, endsAtMs: number): Promise<string> => {

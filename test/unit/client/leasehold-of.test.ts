@@ -60,7 +60,7 @@ test('it opens no session for an attempt that has ended', async () => {
   await expect(leaseholdOf(await late.promise).session()).rejects.toThrow(LeaseLostError);
 });
 
-test('it refuses anything but the context of a task', () => {
+test('it refuses all except the context of a task', () => {
   expect(() => leaseholdOf({} as TaskContext)).toThrow('run(input, task)');
 });
 

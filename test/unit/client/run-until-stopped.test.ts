@@ -79,7 +79,7 @@ test('has one session, with the name of its queue and no lock-delay, and ends it
   expect(await sessions()).toEqual([]);
 });
 
-test('waits out an outage before its first session and one in its middle, and goes on with a new session', async () => {
+test('survives an outage before its first session and one in its middle, and continues with a new session', async () => {
   const { world, user, worker, logged, run, pass, stop, sessions, isDone } = open();
   worker.driver.isDown = true;
   const running = run();
@@ -102,7 +102,7 @@ test('waits out an outage before its first session and one in its middle, and go
   expect(logged).toContain('error session lost');
 });
 
-test('opens another session after one that was lost before it began, and no other error is waited out', async () => {
+test('opens another session if one was lost before it began, and ends with any other error', async () => {
   const { world, user, worker, stop, isDone, run } = open();
   const session = worker.leasehold.session.bind(worker.leasehold);
   const failures: Error[] = [new LeaseLostError('session s', 'expired', 'its time is over')];
@@ -122,7 +122,7 @@ test('opens another session after one that was lost before it began, and no othe
 });
 
 describe('ends', () => {
-  test('with how tasks ended, over all its sessions, when none is due', async () => {
+  test('returns how tasks ended, over all its sessions, when none is due', async () => {
     const failing = defineTask({
       name: 'failing',
       retry: { backoff: '1h' },

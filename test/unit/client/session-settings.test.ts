@@ -71,7 +71,7 @@ describe('a session', () => {
 });
 
 describe('a client', () => {
-  test('announces what it enqueues, and stores large inputs where it was told to', async () => {
+  test('announces its tasks, and stores large inputs in the given store', async () => {
     const { ports, runtime } = simulatedWorld().start();
     const kept = new Map<string, string>();
     const payloads = {
@@ -95,7 +95,7 @@ describe('a client', () => {
     );
   });
 
-  test('opens the current generation of a wait group, or the one that is asked for', async () => {
+  test('opens the current generation of a wait group, or the requested one', async () => {
     const { leasehold } = simulatedWorld().start();
     const first = await leasehold.waitGroup('steps');
 
@@ -105,6 +105,6 @@ describe('a client', () => {
   });
 });
 
-test('a client without a connection of its own creates no table', async () => {
+test('a client without its own connection creates no table', async () => {
   await expect(simulatedWorld().start().leasehold.createTable()).rejects.toThrow('create the table yourself');
 });

@@ -109,7 +109,7 @@ describe.each<[string, Acquire, Take]>([
   ['a lock whose entry is deleted', lock, remove],
   ['a permit that is evicted', permit, evict],
 ])('%s by an operator who cannot wait', (_what, acquire, act) => {
-  test('opens, and the answer says until when its holder may go on', async () => {
+  test('opens, and the answer says until when its holder may continue', async () => {
     const { at, answer, othersAt, isTrustedTwice, stopsAt } = await take(acquire, act, { delay: AT_ONCE });
 
     expect(othersAt).toBeLessThan(5_000);
@@ -121,7 +121,7 @@ describe.each<[string, Acquire, Take]>([
   });
 });
 
-test('a session that was destroyed, and has not heard of it, acquires nothing that others get while it trusts it', async () => {
+test('a destroyed session that does not know it yet acquires nothing that others get while it trusts itself', async () => {
   const world = simulatedWorld();
   const [here, there, operator] = [world.start(), world.start(), world.start()];
   const [mine, theirs] = [await here.leasehold.session(), await there.leasehold.session({ ttl: '5m' })];

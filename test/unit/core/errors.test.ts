@@ -22,7 +22,7 @@ test('a very long message loses its middle, and no half of a character', () => {
   expect(long).toBe(`${'a'.repeat(1_099)}\uFFFD…\uFFFD${'c'.repeat(399)}`);
 });
 
-test('a broken rule of our own is an InvariantError', () => {
+test('a broken rule of this package is an InvariantError', () => {
   expect(() => assert(false, 'a bug')).toThrow(new InvariantError('a bug'));
   expect(() => assert(true, 'no bug')).not.toThrow();
   expect(() => assertNever({ kind: 'odd' } as never, 'state')).toThrow(

@@ -29,11 +29,11 @@ test('of tasks', async () => {
   await expect(await told(1n, ({ story }) => taskActs(story.world))).toMatchFileSnapshot('./tasks.golden.txt');
 });
 
-test('of sessions, locks and what is made of them', async () => {
+test('draws sessions, locks and rights made of them', async () => {
   await expect(await told(2n, () => coordinationActs())).toMatchFileSnapshot('./coordination.golden.txt');
 });
 
-test('of a fleet of workers, and what starts them', async () => {
+test('draws a fleet of workers, and their starters', async () => {
   await expect(await told(3n, ({ story }) => fleetActs(story.world), FLEET_STEPS)).toMatchFileSnapshot(
     './fleet.golden.txt',
   );

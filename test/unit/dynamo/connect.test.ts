@@ -112,7 +112,7 @@ describe('connectDynamo', () => {
     connection.close();
   });
 
-  test('makes one client, and tries again after one that could not be made', async () => {
+  test('makes one client, and tries again after a failure', async () => {
     let made = 0;
     const configure = (): void => {
       if (++made === 1) throw new Error('no settings yet');

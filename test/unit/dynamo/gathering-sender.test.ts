@@ -54,7 +54,7 @@ describe('reads of single rows', () => {
     expect(await Promise.all(reads)).toEqual(['of a', 'of b', undefined, 'of a']);
   });
 
-  test('that carry limits are sent within them, alone', async () => {
+  test('are sent alone if they have limits', async () => {
     const { clock, asked, read, sender } = open();
     const statement = getStatement('task.get', TABLE, { pk: 'b', sk: 'row' });
     const together = read('a');
@@ -115,7 +115,7 @@ describe('reads of single rows', () => {
     expect(names()).toEqual([['a'], ['b'], ['c', 'd']]);
   });
 
-  test('of two tables become a request to each, and of the same key in both each gets its own', async () => {
+  test('become a request to each of two tables; the same key in both gets its own row', async () => {
     const { clock, asked, read } = open();
     const reads = [read('a'), read('b'), read('a', 'other'), read('c', 'other')];
 

@@ -137,7 +137,7 @@ test('a stream whose shards end one by one is followed from each to its successo
   expect(new Set(reads)).toEqual(new Set(['first', 'second', 'successor']));
 });
 
-test('only tasks are announced, by queue, and changed or deleted ones only to those that ask for them', () => {
+test('only tasks are announced, by queue, and changed or deleted ones only to listeners that ask for them', () => {
   const keys = [
     ['INSERT', 'task#q#a'],
     ['MODIFY', 'task#q#b'],

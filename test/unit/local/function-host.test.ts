@@ -320,7 +320,7 @@ function named({ NODE_COMPILE_CACHE, ...variables }: Readonly<Record<string, str
   return { ...variables, NODE_COMPILE_CACHE: NODE_COMPILE_CACHE === undefined ? undefined : 'a folder' };
 }
 
-test('what a function of the local Lambda does in each scene', async () => {
+test('the effects of a function of the local Lambda in each scene', async () => {
   const scenes: string[] = [];
   for (const scene of SCENES) scenes.push(await played(scene));
 

@@ -53,7 +53,7 @@ test('a module that imports what does not exist', async () => {
   expect(await loaded('importing', "import './missing-file.mjs';")).toMatch(/^Runtime\.ImportModuleError: /);
 });
 
-test('whatever is thrown has a type, a message and a trace', () => {
+test('each thrown value has a type, a message and a trace', () => {
   const named = Object.assign(new Error('m'), { name: 'Mine', stack: 'Mine: m\n    at f' });
 
   expect([named, Object.assign(new Error('m'), { stack: undefined }), 7, undefined, null].map(describeError)).toEqual([

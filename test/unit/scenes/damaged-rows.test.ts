@@ -56,7 +56,7 @@ function keep(kept: Map<string, DynamoItem>, rows: Iterable<DynamoItem>): void {
   }
 }
 
-test('damaged rows are refused with what is wrong, or read as if the attribute were not there', async () => {
+test('damaged rows are refused with the reason, or read as if the attribute were missing', async () => {
   const rows = new Map<string, DynamoItem>();
   for (const scene of SCENES) {
     const { world, act } = await set(scene);

@@ -30,7 +30,7 @@ test('retries each write until it is settled, and begins again after it had none
   }
 });
 
-test('a newer write of the same name is not settled by the older one, and nothing is retried after the end', async () => {
+test('an older write does not settle a newer write of the same name, and nothing is retried after the end', async () => {
   const clock = new ManualClock('2026-11-27T00:00:00Z');
   const tries: string[] = [];
   let isOver = false;

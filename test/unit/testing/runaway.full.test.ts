@@ -4,7 +4,7 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../shared/testing/kit.ts';
 
-describe('code that goes on for ever', () => {
+describe('code that never ends', () => {
   const snoozes = defineTask({ name: 'snoozes', run: (_: unknown, task) => task.snooze(0) });
   const again = defineTask({
     name: 'again',

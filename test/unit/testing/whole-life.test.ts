@@ -169,7 +169,7 @@ describe('a kit of several queues', () => {
       queues: { media: { tasks: { publish, schedules: [nightly] } } },
     });
 
-  test('drains all of them, makes the tasks of their schedules, and kills their workers', async () => {
+  test('drains all queues, makes the tasks of their schedules, and kills their workers', async () => {
     const kit = newKit();
     await kit.tasks.enqueue(sync, null, { id: 's' });
     expect((await kit.drain()).settled.done).toBe(2);

@@ -93,7 +93,7 @@ test('callers wait for a lock, a semaphore and a rate limit of one name without 
   await session.end();
 });
 
-test('tasks go to the queue and the shards of the connection, and each request is told to the observer and the fetch', async () => {
+test('tasks go to the queue and the shards of the connection, and observer and fetch see each request', async () => {
   const verbs: string[] = [];
   let fetched = 0;
   const options = {

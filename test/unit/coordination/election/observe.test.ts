@@ -57,7 +57,7 @@ test('shows the end of a leader once to an observer that may only read', async (
   expect(seen).toEqual(['a', undefined]);
 });
 
-test('keeps the term of the last leader after its entry was deleted, and goes on from it', async () => {
+test('keeps the term of the last leader after its entry was deleted, and continues from it', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const deleting = await leasehold.session({ ttl: '10m', behavior: 'delete' });

@@ -37,7 +37,7 @@ describe('callers of one process that wait for tokens', () => {
     expect(requests).toBe(19);
   });
 
-  test('are refused immediately if there will be no tokens in time, even behind others', async () => {
+  test('are refused immediately if there will not be enough tokens in time, even behind others', async () => {
     const world = simulatedWorld();
     const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '1m', burst: 1 });
     await limiter.take('vendor');
@@ -52,7 +52,7 @@ describe('callers of one process that wait for tokens', () => {
     expect((await passTime(world, patient)).kind).toBe('taken');
   });
 
-  test('get tokens that come in the last moment of their wait, and are refused those after it', async () => {
+  test('get tokens that come in the last moment of their wait, and not later ones', async () => {
     const world = simulatedWorld();
     const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '10s', burst: 1 });
     await limiter.take('vendor');

@@ -26,7 +26,7 @@ describe('contenders of one process', () => {
     }
   });
 
-  test('have a separate line for each request size, so that a large request does not delay a small one that fits', async () => {
+  test('have a separate line for each request size: a large request does not delay a small request that fits', async () => {
     const world = simulatedWorld();
     const { clock } = world;
     const process = world.start();

@@ -53,7 +53,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('costs the capacity two heartbeats after the semaphore answers again, however long that takes', async () => {
+  test('costs the capacity two heartbeats after the semaphore answers again, even after a long time', async () => {
     network.fate = 'loseAnswer';
     await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
     network.fate = 'late';

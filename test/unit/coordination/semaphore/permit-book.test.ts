@@ -6,7 +6,7 @@ import type { SemaphoreRecord } from '../../../../shared/coordination/semaphore/
 const MANY = 250;
 const NOW = 1_000_000;
 
-test('forgets no permit that is requested or in the row, however many there are', () => {
+test('forgets no permit that is requested or in the row, even of thousands', () => {
   const book = new PermitBook();
   const moments = Array.from({ length: MANY }, () => book.open('s', NOW));
   expect(new Set(moments).size).toBe(MANY);

@@ -78,7 +78,7 @@ describe('bytes without a host that has buffers', () => {
     expect(bare.base64Of(long)).toBe(Buffer.from(long).toString('base64'));
   });
 
-  test('and with one, it writes a part of a larger buffer as that part alone', () => {
+  test('writes a part of a larger buffer as that part alone', () => {
     const whole = new Uint8Array([1, 2, 3, 4, 5]);
     for (const forms of [bare, ofNode])
       for (let from = 0; from < 5; from++) {

@@ -39,7 +39,7 @@ test.each([NOW / 1_000, new Date(NOW / 1_000), OLDEST_MS - 1])('%o is refused as
   expect(() => validMoment('startAt', moment)).toThrow('is before the year 2000: pass milliseconds since 1970');
 });
 
-test('the last moment of all is one, and nothing is later', () => {
+test('accepts the last moment of all, and nothing later', () => {
   expect(validMoment('startAt', MAX_EPOCH_MS)).toBe(MAX_EPOCH_MS);
   expect(laterBy('snooze', MAX_EPOCH_MS - 1, 1)).toBe(MAX_EPOCH_MS);
   expect(() => laterBy('snooze', MAX_EPOCH_MS, 1)).toThrow('snooze = 1 ends after the year 9999');

@@ -141,7 +141,7 @@ describe('a wait', () => {
     expect(small.at).toEqual([0, 0]);
   });
 
-  test('does not stand behind one that polls more rarely', async () => {
+  test('does not wait for a waiter that polls more rarely', async () => {
     start(() => BUSY, { pause: '1h' }, { line: { turns, key: 'k' } });
     const often = start(() => BUSY, { pause: '1s', wait: 5_000 }, { line: { turns, key: 'k' } });
     await clock.advance(5_000);

@@ -110,7 +110,7 @@ describe('at the edge', () => {
 });
 
 describe('the wait for a connection', () => {
-  test('ends after 20 s, and its error says so', async () => {
+  test('ends after 20 s, as its error says', async () => {
     const { world, runtime, leasehold } = openPlace({ connections: 2, requestMs: 1_000 });
     await world.run(async () => {
       const startedAt = runtime.clock.monotonic();

@@ -21,7 +21,7 @@ describe('the listing of sessions', () => {
     expect(new Set(pages.flatMap((page) => page.ids)).size).toBe(230);
   });
 
-  test('spreads the entries of 1,000 session lives over the partitions, none of which takes above one eighth', async () => {
+  test('spreads the entries of 1,000 session lives over the partitions: each takes at most an eighth', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const partitions: string[] = [];

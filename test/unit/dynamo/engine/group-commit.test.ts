@@ -74,7 +74,7 @@ function world(...answers: readonly Answer[]) {
 
 const named = (...nonces: readonly string[]): One[] => nonces.map((nonce) => ({ nonce }));
 
-test('the first is sent at once, and those that come meanwhile together, in order, after one read', async () => {
+test('the first is sent at once, and later ones together, in order, after one read', async () => {
   const { told, sent, reads } = await world().run(...named('a', 'b', 'c'));
 
   expect({ told, reads }).toEqual({ told: ['applied', 'applied', 'applied'], reads: 1 });
@@ -84,7 +84,7 @@ test('the first is sent at once, and those that come meanwhile together, in orde
   ]);
 });
 
-test('one that its own row refuses leaves the group with its row, unless the row has its nonce', async () => {
+test('a write that its row refuses leaves the group with the row, unless the row has its nonce', async () => {
   const world3 = world('applied', refused({ pk: 'b', nonce: 'other' }, { pk: 'c', nonce: 'c' }, 'None', 'None'));
 
   const { told, sent } = await world3.run(...named('a', 'b', 'c', 'd'));
@@ -112,14 +112,14 @@ test('no more than 100 actions and 3 MB are sent together, and no row twice', as
   expect(twice.sent.map((rows) => rows.slice(0, -1))).toEqual([['a'], ['b'], ['b', 'd']]);
 });
 
-test('without an answer all of a group are unknown', async () => {
+test('all writes of a group are unknown if there was no answer', async () => {
   const lost = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
   const { told } = await world('applied', ...Array.from({ length: 60 }, () => lost)).run(...named('a', 'b', 'c'));
 
   expect(told).toEqual(['applied', 'unknown', 'unknown']);
 });
 
-test('one that cannot be sent fails alone; of a list, those behind it are not sent', async () => {
+test('a write that cannot be sent fails alone; in a list, later ones are not sent', async () => {
   const bad = new DynamoFault('rejected', { code: 'ValidationException', message: 'too large' });
   const alone = await world('applied', bad, 'applied', bad).run(...named('a', 'b', 'c'));
   const list = {};

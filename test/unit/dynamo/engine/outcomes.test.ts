@@ -164,7 +164,7 @@ describe('the attempts', () => {
     expect(clock.monotonic()).toBeGreaterThan(7_000);
   });
 
-  test('end when the caller gives up, and say what is known', async () => {
+  test('end when the caller gives up, and tell the known part', async () => {
     for (const [result, applied] of [
       [BUSY, 'no'],
       [LOST, 'unknown'],

@@ -104,7 +104,7 @@ describe('the gauge of clock skew', () => {
   });
 });
 
-test('a clock of which nothing is proven is within any bound, also one of zero', () => {
+test('a clock about which nothing is proven is within any bound, also zero', () => {
   expect(() => ensureClockWithin(noSkewGauge, 0)).not.toThrow();
   expect(() => ensureClockWithin({ provenSkewMs: () => 500 }, 1_000)).not.toThrow();
   expect(() => ensureClockWithin({ provenSkewMs: () => 501 }, 1_000)).toThrow(ClockSkewError);

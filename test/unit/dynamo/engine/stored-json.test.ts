@@ -57,7 +57,7 @@ describe('storedJson', () => {
 const bomb = (bytes: number): Uint8Array => new Uint8Array(deflateRawSync(Buffer.alloc(bytes, ' ')));
 
 describe('inflating', () => {
-  test('a small binary that stands for more than an item holds is an error, not memory', async () => {
+  test('a small binary that inflates to more than an item can have is an error, and takes no memory', async () => {
     const large = bomb(64 * 1024 * 1024);
     expect(large.byteLength).toBeLessThan(70_000);
 
@@ -76,7 +76,7 @@ describe('inflating', () => {
     else expect(() => textOf(bomb(bytes))).toThrow();
   });
 
-  test("the web's stream reads what zlib reads, and nothing that zlib refuses", async () => {
+  test("the web's stream reads the same as zlib, and refuses the same", async () => {
     const damaged = fc.tuple(fc.nat(400), fc.integer({ min: 1, max: 255 }));
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 2_000 }), fc.option(damaged), async (text, damage) => {

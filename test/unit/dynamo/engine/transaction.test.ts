@@ -48,7 +48,7 @@ describe('a transaction that is sent again', () => {
     expect(later?.verb).toBe('lock.put');
   });
 
-  test('notes the time of each later attempt, and nothing of one that keeps its time', () => {
+  test('notes the time of each later attempt, except of an attempt that keeps its time', () => {
     const times = new Set<number>();
     const noted = notingTimes(restampedTransaction(at(1), at), times);
 

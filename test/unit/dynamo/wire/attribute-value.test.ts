@@ -74,7 +74,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'a hundred and one lists': nested(101, (inner) => [inner]),
 };
 
-test('each kind of value has one form or is refused, and is read as what was stored', async () => {
+test('each kind of value has one form or is refused, and is read as it was stored', async () => {
   const lines = Object.entries(VALUES).map(([described, it]) => {
     try {
       const stored = encodeMap({ it }, base64).it;

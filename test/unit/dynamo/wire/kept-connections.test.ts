@@ -143,7 +143,7 @@ describe.each([
     await other[Symbol.asyncDispose]();
   });
 
-  test('an attempt that was given up closes its connection, whose answer would be that of another', async () => {
+  test('an abandoned attempt closes its connection, because the next request would get its answer', async () => {
     const { other, ended, client } = await open();
     const giving = new AbortController();
     other.behave(() => giving.abort());

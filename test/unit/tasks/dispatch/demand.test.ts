@@ -72,13 +72,13 @@ describe('servable', () => {
     const keys = new Map([['k', usedUp]]);
     const some = rows(10, { key: 'k', limit: 5, rate: 2 });
 
-    test('does not count, neither alone nor beside others', () => {
+    test('does not count, alone or with others', () => {
       expect(left({ due: 10 }, some, { keys })).toMatchObject({ due: 0, less: 'keysFull' });
       expect(left({ due: 13 }, [...some, ...rows(3, {})], { keys }).due).toBe(3);
       expect(left({ due: 1 }, rows(1, { key: 'k', rate: 2 }), { keys }).due).toBe(0);
     });
 
-    test('counts as one task if the sample has only a part of the entries, of which others may be able to start', () => {
+    test('counts as one task if the sample has only a part of the entries, because others may be able to start', () => {
       expect(left({ due: 1_000 }, some, { keys }).due).toBe(1);
     });
 

@@ -23,7 +23,7 @@ test.each([
   expect([...(await live())]).toEqual([]);
 });
 
-test('a session that has expired is no live worker, and a known holder is one without a look', async () => {
+test('an expired session is not a live worker, and a known holder is live without a read', async () => {
   const world = simulatedWorld();
   const { leasehold, ports, driver, maxClockSkewMs } = world.start();
   await leasehold.session({ name: workerName(QUEUE), ttl });

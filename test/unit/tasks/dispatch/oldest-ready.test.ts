@@ -95,7 +95,7 @@ test('finds nothing if every key is full', async () => {
   expect((await queue.find()).readyAt).toBeUndefined();
 });
 
-test('reads the rows of a hundred keys, and counts the tasks of others', async () => {
+test('reads the rows of a hundred keys, and counts the tasks of other keys', async () => {
   const full = Array.from({ length: 200 }, (_, n) => `key ${n}`);
   const queue = open(200, 0, { keyOf: (n) => `key ${n}`, full });
 

@@ -59,7 +59,7 @@ describe('PendingStarts', () => {
   test.each([
     [20_000, 3],
     [20_001, 0],
-  ])('believes a note until %i ms from now, but none of a writer whose clock is further ahead', (untilMs, pending) => {
+  ])('believes a note until %i ms from now, unless the clock of its writer is further ahead', (untilMs, pending) => {
     const starts = new PendingStarts();
     starts.learn({ count: 3, token: 0, untilMs, waitMs: 2_000, heard: [] });
 

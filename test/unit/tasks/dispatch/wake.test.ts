@@ -88,7 +88,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
-  test('hears a task again that it heard of long ago, before the index shows that it is due', async () => {
+  test('notes a task again after a long time, before the index shows that it is due', async () => {
     const q = openWakerQueue();
     q.lagBehind();
     const ids = await q.enqueue(1, 10_000);
@@ -181,7 +181,7 @@ describe('a wake of a queue', () => {
     expect(q.started).toHaveLength(1);
   });
 
-  test('counts a noted task that the index shows once, however long the stream took', async () => {
+  test('counts a noted task that the index shows once, even after a slow stream', async () => {
     const q = openWakerQueue({ concurrency: 1 });
     await q.hasRow();
     const [late = '', next = ''] = await q.enqueue(2);

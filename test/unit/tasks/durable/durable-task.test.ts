@@ -78,7 +78,7 @@ describe('an execution', () => {
     expect(Object.keys(seen).sort()).toEqual(['attempt', 'id', 'log', 'queue', 'schedule', 'signal', 'tenant']);
   });
 
-  test('goes on with 20 results of 100 KB', async () => {
+  test('continues with 20 results of 100 KB', async () => {
     const { kit, task } = await kitWith(async (_, ctx) => {
       for (let at = 0; at < 20; at++) await ctx.step(`step-${at}`, async () => 'x'.repeat(100_000));
       await ctx.wait({ seconds: 1 });
@@ -91,7 +91,7 @@ describe('an execution', () => {
     expect(await task()).toMatchObject({ state: 'done', result: 'done' });
   });
 
-  test('says what has changed in its code, and goes on with the former code', async () => {
+  test('names the change in its code, and continues with the former code', async () => {
     const { ask, ids } = asking();
     let name = 'former';
     const { kit, task } = await kitWith(async (_, ctx) => {
@@ -151,7 +151,7 @@ describe('a callback', () => {
     expect((await task()).state).toMatch(/done|dead/);
   });
 
-  test('carries a large answer in a row of its own', async () => {
+  test('stores a large answer in a separate row', async () => {
     const { ask, ids } = asking();
     const { kit, task } = await kitWith(async (_, ctx) => (await ask(ctx)).length);
     await kit.drain();

@@ -18,7 +18,7 @@ describe('in the life of a task', () => {
     expect(await kit.tasks.callbacks.heartbeat(ids[0] ?? '')).toBe('over');
   });
 
-  test('what was declined is asked again when an operator retries it, with another id', async () => {
+  test('a declined question is asked again when an operator retries it, with another id', async () => {
     const { ask, ids } = asking();
     const { kit, task } = await kitWith((_, ctx) => ask(ctx));
     await kit.drain();
@@ -229,7 +229,7 @@ test('leaseholdOf finds the client of its worker', async () => {
   expect(await task()).toMatchObject({ state: 'done', result: 'other' });
 });
 
-test('with one attempt, it waits and goes on, because a suspension is no attempt', async () => {
+test('waits and continues with one attempt, because a suspension does not count as an attempt', async () => {
   const { ask, ids } = asking();
   const { kit, task } = await kitWith(
     async (_, ctx) => {

@@ -47,7 +47,7 @@ describe('a key that is full', () => {
     expect(report?.claimsRefused).toBeLessThan(10);
   });
 
-  test('delays no other tasks, however many keys are full', async () => {
+  test('delays no other tasks, even if many keys are full', async () => {
     q = openMemoryQueue((driver) => ({
       ...driver,
       attempt: async (verb, input, signal) => {

@@ -90,7 +90,7 @@ describe('a flood of one key', () => {
     expect(Math.max(...gapsMs)).toBeLessThan(5 * SECOND_MS);
   });
 
-  test('keeps a worker that found the key full while the tasks of others follow one another', async () => {
+  test('keeps a worker that found the key full while the tasks of other workers follow one another', async () => {
     await fill(60, { limit: 2 });
     const brief = defineTask({ name: 'keyed', run: () => q.clock.sleep(200) });
     const first = q.work({ keyed: brief }, { concurrency: 2, handBack: handedBackAfter(2 * SECOND_MS) });
@@ -101,7 +101,7 @@ describe('a flood of one key', () => {
     expect(report?.settled.done).toBe(60 - ((await first)?.settled.done ?? 0));
   });
 
-  test('costs its worker few rows a task, however many lanes it polls before', async () => {
+  test('costs its worker few rows a task, even if it polls many lanes before', async () => {
     await fill(50);
     const slow = defineTask({ name: 'keyed', run: () => q.clock.sleep(SECOND_MS) });
     const before = q.meter.read().readUnits;
@@ -206,7 +206,7 @@ describe('a slot that is left', () => {
     expect(await read(startedAtMs[0]?.id ?? '')).toMatchObject({ state: 'ready', isInGroup: true });
   });
 
-  test('in another worker is found within half a minute', async () => {
+  test('finds it within half a minute if it was in another worker', async () => {
     await fill(2);
     const handBack = new AbortController();
     const leaving = defineTask({
@@ -231,7 +231,7 @@ describe('a slot that is left', () => {
 });
 
 describe('a full key that has stood still for long', () => {
-  test('costs a worker that starts now the rows of its first tasks, among which is the running one', async () => {
+  test('costs a worker that starts now the rows of its first tasks and of the running task', async () => {
     for (let n = 0; n < 50; n++) {
       await q.client.enqueue('keyed', {}, { id: `k${n}`, key: 'customer', limit: 1 });
       await q.clock.advance(1);

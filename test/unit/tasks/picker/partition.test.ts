@@ -87,7 +87,7 @@ describe('after others took tasks of a page', () => {
     expect(found).toEqual(ids(10));
   });
 
-  test('those which are gone are not tried, and the others of the page are', async () => {
+  test('tries the tasks of the page, except those that are gone', async () => {
     const q = openMemoryQueue();
     await fill(q, 8);
     const p = partitionOf(q, { page: 4 });
@@ -182,7 +182,7 @@ describe('a share of the entries', () => {
     expect(found.size).toBe(30);
   });
 
-  test('grows also if others run all tasks of it, however often these are read again', async () => {
+  test('grows also if others run all tasks of it, even if these are read again often', async () => {
     const q = openMemoryQueue();
     await fill(q, 30);
     const slice = { nth: 0, of: 8 };

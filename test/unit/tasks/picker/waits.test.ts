@@ -170,7 +170,7 @@ describe('a line', () => {
     return { clock, row, lines, at, has: (ticket: number) => lines.hasTurn(at(ticket)) };
   }
 
-  test('has an unknown turn until it was read, and a ticket up to it has had its turn, however long ago', async () => {
+  test('has an unknown turn until it was read; any ticket up to the turn has had it', async () => {
     const { clock, row, lines, at, has } = open();
     expect(has(1)).toBe(false);
 

@@ -57,7 +57,7 @@ describe('an enqueue bus', () => {
     expect(heard).toEqual([]);
   });
 
-  test('announces a task that is due just now, and those of each queue to its own listeners, in one call', () => {
+  test('announces a task that is due just now, to the listeners of its queue, in one call for all', () => {
     const calls: string[] = [];
     bus.listen('table', 'one', (ids) => void calls.push(`one ${ids.join(' ')}`));
     bus.listen('table', 'two', (ids) => void calls.push(`two ${ids.join(' ')}`));

@@ -8,7 +8,7 @@ const AT = Date.parse('2027-01-31T08:00:00.000Z');
 const stamp = { now: AT, nonce: 'n', shards: 8 };
 const text = fc.string({ unit: fc.constantFrom('a', '#', '%', '|', 'ä', '\u{1F600}'), minLength: 1, maxLength: 120 });
 
-test('what an entry says is what was written, whatever its texts are, and fits', () => {
+test('an entry is read as it was written, for any texts, and fits', () => {
   fc.assert(
     fc.property(
       text,

@@ -42,7 +42,7 @@ test('four at once, each shorter than the trust, never begin with less trust tha
   expect(world.logged[0]).toEqual(['task blocked the event loop', { task: 't-1', name: 'computes', blockedMs: 1_800 }]);
 });
 
-test('the first is covered too, short ones cost no renewal, and one that is longer than any trust is not waited for', async () => {
+test('covers the first too, costs no renewal if short, and ends the task if longer than any trust', async () => {
   const { world, begun, compute } = open(1_000);
   await compute(20);
   expect([begun, world.renewals]).toEqual([[TRUST_MS], 1]);
@@ -56,7 +56,7 @@ test('the first is covered too, short ones cost no renewal, and one that is long
   expect(world.renewals).toBe(2);
 });
 
-test('what blocks after an await counts as long as it made a heartbeat late', async () => {
+test('code that blocks after an await counts as long as it made a heartbeat late', async () => {
   const { world, begun, compute, watch } = open();
   await watch.run({ id: 'a', name: 'awaits' }, async () => {
     await Promise.resolve();

@@ -53,7 +53,7 @@ describe('a worker that dies', async () => {
     expect(runs.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(10 + 1 + 4);
   });
 
-  test('with three items at once: none is lost', async () => {
+  test('three items at once: none is lost', async () => {
     for (const death of everywhere.filter((_, nth) => nth % 5 === 0)) {
       const { task, repeated } = await live([death], { concurrency: 3 });
 

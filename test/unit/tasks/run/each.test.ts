@@ -118,7 +118,7 @@ describe('an item that throws', () => {
     expect(await found()).toMatchObject({ state: 'done', attempts: 1 });
   });
 
-  test('and was to be given up runs once more when an operator retries the task', async () => {
+  test('runs a given-up item once more when an operator retries the task', async () => {
     const runs: number[] = [];
     const work = defineTask({
       name: 'work',
@@ -203,7 +203,7 @@ test.each([
 describe('results', () => {
   const text = (n: number): string => String(n).repeat(1_000);
 
-  test('of more than 4 KB end the task, and keep what has ended', async () => {
+  test('end the task above 4 KB, and keep ended items', async () => {
     const { q, task, add, found, states } = openItems(text);
     await add(numbers(6));
 

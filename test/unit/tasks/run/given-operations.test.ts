@@ -23,7 +23,7 @@ async function ended(run: (task: TaskContext, kit: TestKit) => unknown) {
 
 const dead = ['dead', 'CommitRefusedError'];
 
-test('a commit that is returned beside a lock is refused after the lock was released', async () => {
+test('a commit that is returned together with a lock is refused after the lock was released', async () => {
   const run = async (task: TaskContext, kit: TestKit) => {
     await using session = await kit.leasehold.session();
     await using lock = await session.lock('vendor');
@@ -35,7 +35,7 @@ test('a commit that is returned beside a lock is refused after the lock was rele
   expect(await ended(run)).toEqual(dead);
 });
 
-test('an operation that nobody awaits is no silent success', async () => {
+test('an operation that nobody awaits does not succeed silently', async () => {
   expect(await ended((task) => void task.commit('x', [REFUSED]))).toEqual(dead);
   expect(await ended((task) => void task.commit(1n as never))).toEqual(['dead', 'ConfigurationError']);
   expect(await ended((task) => void task.saveProgress(1n as never))).toEqual(['dead', 'ConfigurationError']);
@@ -62,7 +62,7 @@ test('code that awaits a refusal decides what follows', async () => {
   ]);
 });
 
-test('the error of the code comes before that of an operation', async () => {
+test('an error of the code wins over an error of an operation', async () => {
   const run = (task: TaskContext) => {
     void task.commit('x', [REFUSED]);
     throw new RangeError('mine');

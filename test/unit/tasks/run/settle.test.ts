@@ -78,7 +78,7 @@ describe('an error', () => {
 describe('an outage of the store', () => {
   const away = new StoreUnavailableError('no answer', { applied: 'no' });
 
-  test('pauses at least half a second and at most a minute, however long it lasts', () => {
+  test('pauses at least half a second and at most a minute, even in a long outage', () => {
     fc.assert(
       fc.property(
         fc.option(fc.integer({ min: 0, max: 86_400_000 }), { nil: undefined }),

@@ -69,7 +69,7 @@ test("lets the runner's payload store replace the module's", () => {
   expect(taskModuleOf({ task })).toMatchObject({ events: undefined, payloads: undefined });
 });
 
-test("surrounds each attempt with the module's middleware, and the runner's inside of it; its handlers are told first", async () => {
+test("surrounds each attempt with the module's middleware, and the runner's inside of it; its handlers are called first", async () => {
   const told: string[] = [];
   const of = (whose: string) => ({
     middleware: [{ before: () => void told.push(`${whose} before`), after: () => void told.push(`${whose} after`) }],

@@ -80,7 +80,7 @@ describe('hostile times', () => {
   });
 });
 
-describe('what another cron understands otherwise, or what does not exist', () => {
+describe('patterns that another cron understands otherwise, or that do not exist', () => {
   test.each([
     ['0 12 * * ? *', 'write "0 12 * * *"'],
     ['0 18 ? * 1 *', 'write "0 18 * * 0"'],

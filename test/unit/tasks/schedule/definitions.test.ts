@@ -19,7 +19,7 @@ describe('a schedule without a slot before its end', () => {
     );
   });
 
-  test('is told if a module has it, and the others are defined', async () => {
+  test('is reported if a module has it, and the others are defined', async () => {
     const { leasehold } = new Story().here;
     const module = Object.entries({ old: { endAt: NOON - HOUR }, new: {} }).map(([name, options]) =>
       defineSchedule(name, 'report', {}, { ...CRON, ...options }),

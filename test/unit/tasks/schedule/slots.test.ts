@@ -30,7 +30,7 @@ test.each([
   for (const limit of [0, 1, 3]) expect(schedules.next(row, limit).map(time)).toEqual(slots.slice(0, limit));
 });
 
-test('the span of a task of a slot stands at its due time, and is in its row', async () => {
+test('the span of a task of a slot has its due time, and is in its row', async () => {
   const story = new Story();
   const { here, there, world } = story;
   const notes = new NotedSpans();

@@ -127,7 +127,7 @@ describe.each(ZONES)('slots in %s', (zone) => {
   });
 });
 
-test('a slot that does not exist is left out, one that exists twice runs once, and an hourly one runs each hour', () => {
+test('a missing slot is left out, a double slot runs once, and an hourly schedule runs each hour', () => {
   const next = (cron: string, after: string, zone = 'Europe/Berlin') =>
     new Date(slotAfter({ cron, zone }, Date.parse(after))!).toISOString();
 

@@ -7,7 +7,7 @@ import { INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
-test('a refused commit has one reason for each write and each spawned task, however many rows that takes', async () => {
+test('a refused commit has one reason for each write and each spawned task, even of many rows', async () => {
   const q = openMemoryQueue();
   await q.client.enqueue('child', null, { id: 'taken', delay: '1h' });
   const refused: CommitRefusedError[] = [];

@@ -53,7 +53,7 @@ test('types an input by its schema, or by the code without one', async () => {
   expect(await tasks.get('parsed')).toMatchObject({ input: { n: '1' } });
 });
 
-test('code reads the tenant of its task; what it spawns has the same, unless it names another', async () => {
+test('code reads the tenant of its task; spawned tasks have the same, unless it names another', async () => {
   const tenants = new Map<string, string | undefined>();
   const leaf = defineTask({ name: 'leaf', run: (_: unknown, { id, tenant }) => void tenants.set(id, tenant) });
   const root = defineTask({

@@ -65,7 +65,7 @@ describe('the place of a task among others of its key', () => {
     });
   });
 
-  test('is before the end of its group, which is before those of other limits and not before others of the group', () => {
+  test('is before the end of its group; the end is before other limits, and not before the rest of the group', () => {
     const place = groupPlace({ tenant: 'acme', limit: ONE }, 7, 'a');
     const { end, tenantEnd } = parseGroupPlace(place);
 
@@ -105,7 +105,7 @@ describe('a walk past groups', () => {
     expect(await next({ visit: () => ({ left: 2 }) })).toEqual([0, 1]);
   });
 
-  test('skips a full key in one query, however many tasks wait', async () => {
+  test('skips a full key in one query, even if many tasks wait', async () => {
     const { next, pages } = open([...several(500, { limit: ONE }), ...several(2, { limit: { ...ONE, key: 'free' } })]);
 
     const visit = ([first]: readonly GroupEntry[]) => ({ left: first !== undefined && isStuck(first.hint) ? 0 : 2 });
@@ -132,7 +132,7 @@ describe('a walk past groups', () => {
     expect(await next({ visit: () => look })).toEqual([3, 4]);
   });
 
-  test('leaves out what is not admitted, and goes on for others', async () => {
+  test('leaves out tasks that are not admitted, and continues with others', async () => {
     const { next } = open([...several(60, { limit: ONE }), ...several(60, { limit: { ...ONE, key: 'free' } })]);
     const admit = (hints: readonly GroupHint[]) => Promise.resolve(hints.filter((one) => !isStuck(one)));
 

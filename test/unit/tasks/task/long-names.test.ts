@@ -16,7 +16,7 @@ test('refuses a batch whose callback cannot have a row, and adds nothing', async
   expect(await kit.tasks.get('b/0')).toBeUndefined();
 });
 
-test('refuses a task whose key cannot have a row, so that no worker fails', async () => {
+test('refuses a task whose key cannot have a row, because a worker would fail', async () => {
   const work = defineTask({ name: 'work', run: () => 'done' });
   const kit = createTestKit({ tasks: { work }, queue: 'q'.repeat(512) });
   await kit.tasks.enqueue(work, null, { id: 'a' });

@@ -56,7 +56,7 @@ describe('the last attempt of a task', () => {
   });
 
   test.each(['ready', 'abandoned', 'adopted'] as const)(
-    'is unknown for one which is %s without a definition',
+    'is unknown for a task that is %s without a definition',
     (kind) => {
       expect(isLastAttempt(found(kind, { past: DIED, deaths: 2, attempts: 4 }), undefined)).toBe(false);
     },

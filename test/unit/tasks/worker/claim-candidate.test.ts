@@ -135,7 +135,7 @@ test.each<[string, Parameters<typeof claim>, Expected]>([
   expect({ result, sent, counts }).toMatchObject(expected);
 });
 
-test('a task of its own that it finds again is claimed already', async () => {
+test('its own task that it finds again is claimed already', async () => {
   const { result, sent, task } = await claim('adopted', {}, APPLIED, known);
 
   expect(result).toBe(task);
@@ -155,7 +155,7 @@ test.each([
   expect(session.ensureTrusted).toHaveBeenCalledOnce();
 });
 
-describe('what is told', () => {
+describe('reports', () => {
   test.each([
     [
       { attempts: 3, deaths: 2 },

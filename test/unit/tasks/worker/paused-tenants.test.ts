@@ -83,7 +83,7 @@ const WAYS: Readonly<Record<string, { before?: () => Promise<unknown>; after?: (
   'it has asked to run again later': { before: () => q.client.enqueue('again', {}, { id: 'held', ...ACME }) },
 };
 
-describe('while a tenant is paused, none of its tasks begins, and after it each', () => {
+describe('while a tenant is paused, its tasks do not begin; afterwards each does', () => {
   test.each(Object.entries(WAYS))('%s', async (_, { before, after }) => {
     const handBack = new AbortController();
     const scenario = async (): Promise<void> => {
@@ -179,7 +179,7 @@ describe('the operator', () => {
   });
 });
 
-describe('to cancel all that a paused tenant has', () => {
+describe('cancels all tasks of a paused tenant', () => {
   test('costs at most three units a task', async () => {
     for (let n = 0; n < 200; n++) await q.client.enqueue('quick', {}, { id: `t${n}`, ...ACME });
     const spent = (): number =>

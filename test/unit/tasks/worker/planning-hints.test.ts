@@ -67,7 +67,7 @@ describe('PlanningHintsWriter', () => {
     expect(written).toMatchObject([{ tookMs: 10_000 }]);
   });
 
-  test('tells a mean after 10 s, and looks once a minute whether it has changed', async () => {
+  test('writes a mean after 10 s, and reads once a minute whether it has changed', async () => {
     const { clock, written, run } = open();
     const begunAt = clock.now();
     const at: number[] = [];
@@ -122,7 +122,7 @@ describe('PlanningHintsWriter', () => {
     expect(written).toMatchObject([{ unknownNames: ['lost', 'other'] }]);
   });
 
-  test('announces its names once, after those of other workers', async () => {
+  test('announces its names once, after the names of other workers', async () => {
     const { hints, written } = open({ announcedNames: ['resize', 'task'] }, ['greet', 'task']);
     await hints.finish();
     await hints.finish();
