@@ -27,6 +27,7 @@ import {
   workersText,
   unfinishedTasks,
 } from '../queue/queue-summary.ts';
+import { numbersByName, numbersText } from '../queue/ended-list.ts';
 import { stateText } from '../queue/task-words.ts';
 import { shardsOption } from '../queue/options.ts';
 import { shardsInUse } from '../queue/shards.ts';
@@ -130,7 +131,11 @@ async function showStats(
   if (isEmpty(census) && !(await isOnRecord(connection, there))) await ensureServed(connection, queue);
   const suspended = await suspendedTasks(there, runtime.clock.now());
   const named = suspended.tasks.map(({ id }) => id);
-  output.answer({ ...census, suspended: named }, () => censusText(census, suspended));
+  const byName = await numbersByName(there);
+  output.answer(
+    { ...census, suspended: named, byName },
+    () => `${censusText(census, suspended)}\n\n${numbersText(byName)}`,
+  );
 }
 
 function isEmpty({ due, later, dead, workers }: QueueSummary): boolean {

@@ -1,9 +1,11 @@
-/** Prints the ended tasks of a queue that lists them, newest first, without reading their rows. */
+/** Prints the ended tasks of a queue that lists them, newest first, and their numbers by name, without reading their rows. */
+import type { EndedNumbers, NameNumbers } from '../../shared/tasks/queue/ended-numbers.ts';
+import { NUMBERS_SINCE, numbersOf } from '../../shared/tasks/queue/ended-numbers.ts';
 import { doesNotList } from '../../shared/tasks/queue/ended-tasks.ts';
 import type { When } from '../../shared/core/validate/moment.ts';
 import type { EndedEntry, EndedQuery } from '../../shared/tasks/task/ended-list.ts';
 import { hasFailed } from '../../shared/tasks/task/ended-list.ts';
-import { list } from '../listing.ts';
+import { list, tableText } from '../listing.ts';
 import type { QueueConnection } from '../connection.ts';
 import type { Output } from '../output.ts';
 import { moment, momentAndAge, printable, shortened, span } from '../output.ts';
@@ -69,4 +71,35 @@ async function* wanted(
       entry.kind === 'damaged' || ((name === undefined || entry.name === name) && (!failed || hasFailed(entry)));
     if (isWanted) yield entry;
   }
+}
+
+/** Of the last hour; undefined if the queue does not list finished tasks. */
+export async function numbersByName({
+  operator,
+  queues,
+  queue,
+  shards,
+}: QueueConnection): Promise<EndedNumbers | undefined> {
+  if ((await queues.glance(queue))?.listedSince === undefined) return undefined;
+  return numbersOf(operator.ended({ shards, since: NUMBERS_SINCE }));
+}
+
+export function numbersText(numbers: EndedNumbers | undefined): string {
+  if (numbers === undefined)
+    return 'numbers by task name need listFinished: true of its workers, or leasehold work --list-finished';
+  const { names, read, isCut } = numbers;
+  if (names.length === 0) return 'no task ended in the last hour';
+  const middle = (values: NameNumbers['ranMs'], which: 'p50' | 'p95') => (values ? span(values[which]) : '');
+  const table = tableText(names, {
+    name: ({ name }) => shortened(name, 32),
+    ended: ({ ended }) => String(ended),
+    failed: ({ failed }) => String(failed),
+    retried: ({ retried }) => String(retried),
+    'waited p50': ({ waitedMs }) => middle(waitedMs, 'p50'),
+    'waited p95': ({ waitedMs }) => middle(waitedMs, 'p95'),
+    'ran p50': ({ ranMs }) => middle(ranMs, 'p50'),
+    'ran p95': ({ ranMs }) => middle(ranMs, 'p95'),
+  });
+  const of = isCut ? `of the last ${read}` : `all ${read} of the last hour`;
+  return `${table}\n${of}; leasehold tasks list --failed --since 1h shows which failed or were retried`;
 }

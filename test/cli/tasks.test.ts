@@ -89,6 +89,9 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
       { id: 'd', state: 'ready' },
       { id: 'a', state: 'done' },
     ]);
+    expect(await json('queues', 'stats', 'listed')).toMatchObject({
+      byName: { read: 3, isCut: false, names: [{ name: 'fine', ended: 3, failed: 0, retried: 0 }] },
+    });
     const found = await run('tasks', 'find', 'customer#1', ...queue);
     expect(found.out).toContain('order o-7');
     expect(found.err).toMatch(/tasks looked at, \d+ read units/);
