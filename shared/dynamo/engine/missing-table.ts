@@ -1,4 +1,4 @@
-/** Recognizes a missing table, and builds the error message for it. */
+/** Recognizes a missing table, and one that is not ours, and builds the error messages for them. */
 import { isCausedBy } from '../../core/errors.ts';
 
 export function missingTable(table: string): string {
@@ -8,4 +8,19 @@ export function missingTable(table: string): string {
 /** Whether a missing table is the root cause of a thrown value. */
 export function isMissingTable(thrown: unknown): boolean {
   return isCausedBy(thrown, ({ name, code }) => [name, code].includes('ResourceNotFoundException'));
+}
+
+/** Whether DynamoDB refused a request because the table, or an index of it, has other keys. */
+export function hasOtherKeys({ message }: { readonly message: string }): boolean {
+  return OTHER_KEYS.test(message);
+}
+
+const OTHER_KEYS =
+  /provided key element does not match the schema|Missing the key |Type mismatch for key |does not have the specified index/;
+
+export function otherTable(table: string, message: string): string {
+  return (
+    `table ${table} has other keys or indexes than a table of Leasehold (${message}): name another, create one with 'leasehold up', ` +
+    "or see what differs with 'leasehold doctor'"
+  );
 }

@@ -3,7 +3,7 @@ import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../
 import type { Connections } from './connections.ts';
 import type { DynamoFault, DynamoFaultKind, DynamoItem, DynamoKind } from './driver.ts';
 import { UNSTORABLE } from './driver.ts';
-import { isMissingTable, missingTable } from './missing-table.ts';
+import { hasOtherKeys, isMissingTable, missingTable, otherTable } from './missing-table.ts';
 import type { Statement } from './statement.ts';
 
 /** The messages of DynamoDB for a put and for an update. */
@@ -21,7 +21,9 @@ export function rejection({ verb, input }: Statement, fault: DynamoFault, grantF
     ? missingTable(tables.join(' or ')) // the service does not name the missing one
     : fault.code === UNSTORABLE
       ? `${fault.message}; nothing was sent`
-      : `the request was refused (${fault.code}): ${fault.message}`;
+      : hasOtherKeys(fault) && tables.length === 1 // a user's write is to a table of the user
+        ? otherTable(String(tables[0]), fault.message)
+        : `the request was refused (${fault.code}): ${fault.message}`;
   return new ConfigurationError(`${describe(verb, key)}: ${found}${grantFor(verb, fault.code, keys)}`, {
     cause: fault,
   });
