@@ -80,17 +80,24 @@ export class SimulatedStore implements AppliesRequests {
     return swept;
   }
 
-  /** Changes the latest start in a key's row. @param at undefined: it is not known any more. @returns the row */
-  setStart({ pk, sk }: DynamoItem, at: number | undefined): DynamoItem {
+  /** Changes the latest start in a key's row, as a recount of a deleted row does, or a worker whose clock was an hour ahead. */
+  changeAStart(rows: ReadonlyMap<string, DynamoItem>, prng: Prng, now: number) {
+    const keys = [...rows].filter(([row, { running }]) => row.startsWith('key#') && Number(running) > 0);
+    if (keys.length === 0) return undefined;
+    const [row, { pk, sk }] = prng.pick(keys);
+    const isLost = prng.chance(0.5);
     const Key = { pk, sk };
     this.#dynamo.apply('update', {
       TableName: TABLE_NAME,
       Key,
-      ...(at === undefined
+      ...(isLost
         ? { UpdateExpression: 'REMOVE enteredAt' }
-        : { UpdateExpression: 'SET enteredAt = :at', ExpressionAttributeValues: { ':at': at } }),
+        : {
+            UpdateExpression: 'SET enteredAt = :at',
+            ExpressionAttributeValues: { ':at': now + AN_HOUR_MS },
+          }),
     });
-    return this.#dynamo.peek(TABLE_NAME, Key) ?? Key;
+    return { row, item: this.#dynamo.peek(TABLE_NAME, Key) ?? Key, to: isLost ? 'lost' : 'ahead' };
   }
 
   #setStock(stock: number): void {

@@ -5,8 +5,6 @@
  * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in
  * time. With `leap`, both are lived through twice, with more than all retention in between.
  */
-import { shardOf } from '../../shared/dynamo/engine/keys.ts';
-import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { withSimulatedAborts } from '../../test/support/machines/abort-signal.ts';
@@ -36,27 +34,22 @@ import { Reached } from './reached.ts';
 import { Recorder } from './recorder.ts';
 import { rowName } from './rows.ts';
 import { Standing } from './standing.ts';
+import { Starts } from './starts.ts';
 import { LISTING_QUEUE, SimulatedStore } from './store.ts';
 import { batchId, taskIds } from './workloads/producer.ts';
 import { durableIds } from './workloads/answers.ts';
 import type { Question } from './workloads/durable-code.ts';
 import { coordinate } from './workloads/coordination.ts';
-import { deliverTick } from './workloads/dispatcher.ts';
 import { maxWorkersOf } from './workloads/chain.ts';
 import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
-import type { StreamReader } from './workloads/waker.ts';
-import { readStream } from './workloads/waker.ts';
 import type { WorkerPlace } from './workloads/worker-place.ts';
 import { START_WITHIN_MS } from './workloads/worker-place.ts';
 import { work } from './workloads/worker.ts';
 
 /** Not an invariant of the protocol: the code fell over. */
 const MISTAKE = 'ERR';
-
-/** This share of ticks goes by the dispatcher: the others invoke a worker directly. */
-const DISPATCH_SHARE = 0.5;
 
 /** Once healed, per sample of a lone world: a crash every half a minute. */
 const LONE_CRASH_SHARE = 0.15;
@@ -65,7 +58,6 @@ const LONE_CRASH_SHARE = 0.15;
 const CRASH_SHARE = 0.05;
 /** And of changes of the latest start in a key's row. */
 const START_SHARE = 0.05;
-const HOUR_MS = 3_600_000;
 
 /** Beyond every retention of the table. */
 const LEAP_MS = 40 * 86_400_000;
@@ -79,7 +71,6 @@ class World {
   readonly #options: HistoryOptions;
   readonly #timeline = new Timeline();
   readonly #prng: Prng;
-  readonly #streamLag: Prng;
   readonly #store: SimulatedStore;
   readonly #checker: Checker;
   readonly #recorder: Recorder;
@@ -91,8 +82,7 @@ class World {
   readonly #standing: Standing;
   readonly #fanOut: FanOut;
   readonly #producers: Producers;
-  /** One for each shard of the table's stream. */
-  readonly #streams: StreamReader[] = [];
+  readonly #starts: Starts;
   readonly #seen = new Map<string, number>();
   readonly #history: HistoryEvent[] = [];
   readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
@@ -115,7 +105,6 @@ class World {
     this.#options = options;
     this.#profile = options.profile;
     this.#prng = new Prng(options.seed);
-    this.#streamLag = this.#prng.fork('stream');
     const timeline = this.#timeline;
     const seen = this.#count;
     const profile = (): Profile => this.#profile;
@@ -138,18 +127,11 @@ class World {
       },
     });
     this.#asks = new Asks(() => timeline.now);
-    this.#standing = new Standing(options.profile, {
-      recorder: this.#recorder,
-      asks: this.#asks,
-      ...judge,
-    });
+    this.#standing = new Standing(options.profile, { recorder: this.#recorder, asks: this.#asks, ...judge });
     if (options.profile.listing) this.#recorder.changedByHand(rowName(LISTING_QUEUE), LISTING_QUEUE);
-    const { concurrency } = options.profile;
+    const { concurrency, clocksHold } = options.profile;
     const settings = { maxWorkers: maxWorkersOf(options.profile), concurrency, startWithinMs: START_WITHIN_MS };
-    this.#fanOut = new FanOut(options.profile, settings, {
-      rows: () => this.#recorder.rows,
-      ...judge,
-    });
+    this.#fanOut = new FanOut(options.profile, settings, { rows: () => this.#recorder.rows, ...judge });
     const ports = { timeline, recorder: this.#recorder, profile, seen };
     this.#nemesis = new Nemesis({ ...ports, prng: this.#prng.fork('nemesis') });
     this.#network = new Network({
@@ -179,21 +161,25 @@ class World {
       },
       options.profile,
     );
-    this.#producers = new Producers({
+    const hands = {
       ...ports,
       prng: this.#prng,
-      questions: this.#questions,
-      visit: (name, onKilled) => this.#visit(name, onKilled),
-      later: (ms, run) => this.#later(ms, run),
-      placeOf: (process) => this.#placeOf(process),
-      failed: (process, error) => this.#failed(process, error),
-    });
-    this.#liveness = new Liveness({
-      ...ports,
+      visit: (name: string, onKilled?: () => void) => this.#visit(name, onKilled),
+      later: (ms: number, run: () => void) => this.#later(ms, run),
+      placeOf: (process: SimulatedProcess) => this.#placeOf(process),
+      failed: (process: SimulatedProcess, error: unknown) => this.#failed(process, error),
+    };
+    this.#producers = new Producers({ ...hands, questions: this.#questions });
+    this.#starts = new Starts({
+      ...hands,
       fleet: this.#fleet,
-      checker: this.#checker,
-      clocksHold: options.profile.clocksHold,
+      store: this.#store,
+      fanOut: this.#fanOut,
+      isHealed: () => this.#profile !== this.#options.profile,
+      isDecided: () => this.#isDecided(),
+      sweep: () => this.#sweep(),
     });
+    this.#liveness = new Liveness({ ...ports, fleet: this.#fleet, checker: this.#checker, clocksHold });
   }
 
   /** Half of the environments belong to long-lived users, if there are any. */
@@ -254,9 +240,9 @@ class World {
     this.#standing.suffers();
     this.#fanOut.judges(false);
     this.#nemesis.start(this.#fleet);
-    if (half === 1) this.#startSchedule();
+    if (half === 1) this.#starts.startSchedule();
     if (half === 1 && profile.fansOut)
-      for (let shard = 0; shard < profile.streamShards; shard++) this.#startWaker(shard);
+      for (let shard = 0; shard < profile.streamShards; shard++) this.#starts.startWaker(shard);
     const ids = taskIds(profile.tasks);
     this.#producers.begin(half, ids, () => this.#isTimeCalled);
     const groups = [ids, [`${batchId(half)}/then`]];
@@ -315,14 +301,15 @@ class World {
     if (running.length > 0 && !this.#isTimeCalled) this.#fleet.kill(this.#prng.pick(running), 'crashed');
   }
 
-  /** As a recount of a deleted row leaves a full key, or a worker whose clock was an hour ahead. */
   #changeAStart(): void {
-    const keys = [...this.#recorder.rows].filter(([row, { running }]) => row.startsWith('key#') && Number(running) > 0);
-    if (keys.length === 0) return;
-    const [row, item] = this.#prng.pick(keys);
-    const at = this.#prng.chance(0.5) ? undefined : EPOCH_MS + Math.round(this.#timeline.now) + HOUR_MS;
-    this.#recorder.changedByHand(row, this.#store.setStart(item, at));
-    this.#count(`latest start of a key ${at === undefined ? 'lost' : 'ahead'}`);
+    const changed = this.#store.changeAStart(
+      this.#recorder.rows,
+      this.#prng,
+      EPOCH_MS + Math.round(this.#timeline.now),
+    );
+    if (changed === undefined) return;
+    this.#recorder.changedByHand(changed.row, changed.item);
+    this.#count(`latest start of a key ${changed.to}`);
   }
 
   /** Time passes in which nothing runs, and TTL sweeps what it may: no wait for an answer lasts so long. */
@@ -356,67 +343,10 @@ class World {
     }
   }
 
-  #startSchedule(): void {
-    const prng = this.#prng.fork(`schedule@${this.#timeline.now}`);
-    const profile = (): Profile => this.#profile;
-    let ticks = 0;
-    const tick = (): void => {
-      if (this.#isDecided()) return;
-      if (!profile().fansOut) this.#fleet.invoke();
-      if (profile().stock > 0) this.#store.restock(3);
-      const times = prng.chance(profile().doubleTick) ? 2 : 1;
-      const slot = String(++ticks);
-      // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes
-      // that were never used before.
-      const isHealed = this.#profile !== this.#options.profile;
-      if (!profile().dispatches) return void this.#timeline.after(profile().tickMs, tick);
-      if (profile().fansOut || prng.chance(DISPATCH_SHARE))
-        for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
-      else if (times > 1) this.#fleet.invoke();
-      if (prng.chance(0.3) && !profile().fansOut) this.#fleet.invoke();
-      // At a random moment, like the service; our rows do not need it to be timely.
-      if (prng.chance(0.2)) this.#sweep();
-      this.#timeline.after(profile().tickMs, tick);
-    };
-    this.#timeline.after(prng.between(0, profile().tickMs), tick);
-  }
-
-  /** Delivers a tick to a new dispatcher; sometimes a second delivery comes a little later. */
-  #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
-    this.#later(time * prng.exponential(200), () => {
-      const process = this.#visit('dispatcher');
-      process.deliver(() => {
-        const startWorker = ({ homeShards, slice }: WorkEvent): void => this.#fleet.invoke({ homeShards, slice });
-        void deliverTick(this.#placeOf(process), { slot, recurs, startWorker, fanOut: this.#fanOut }).catch(
-          (error: unknown) => this.#failed(process, error),
-        );
-      });
-    });
-  }
-
-  /** Runs one waker after the other, each receiving the inserts in its shard of the stream. */
-  #startWaker(shard: number): void {
-    const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker(shard)));
-    const startWorker = ({ homeShards, slice, tasks = [], stays = false }: WorkEvent): void =>
-      this.#fleet.invoke({ homeShards, slice, tasks, stays });
-    this.#streams[shard] = readStream(this.#placeOf(process), this.#fanOut, startWorker);
-  }
-
   #onApplied(event: Applied): void {
     this.#fanOut.on(event);
     if (isTask(event.row)) this.#writtenAt = event.at;
-    if (this.#streams.length === 0 || event.before !== undefined || event.after === undefined || !isTask(event.row))
-      return;
-    const id = String(event.after.id);
-    this.#later(this.#streamLag.exponential(200), () => this.#streams[shardOf(id, this.#streams.length)]?.hear(id));
-  }
-
-  /** The platform delivers at least once, at some moment, if there is room. */
-  #succeed(after: string): void {
-    const prng = this.#prng.fork(`successor of ${after}`);
-    const times = prng.chance(0.2 + this.#profile.doubleTick) ? 2 : 1;
-    for (let time = 0; time < times; time++)
-      this.#timeline.after(prng.exponential(100), () => this.#fleet.invoke({ after }));
+    this.#starts.onApplied(event);
   }
 
   /** Runs one operator after the other: a killed one is replaced, so a pause does not last forever. */
@@ -442,7 +372,7 @@ class World {
       violated: (invariant, message) => this.#checker.report(invariant, process.name, message),
       profile: this.#profile,
       objects: this.#objects,
-      startSuccessor: (after) => this.#succeed(after),
+      startSuccessor: (after) => this.#starts.succeed(after),
       isTimeCalled: () => this.#isTimeCalled,
       questions: this.#questions,
       restock: () => this.#store.restock(1),
@@ -457,13 +387,12 @@ class World {
   }
 
   #isDecided(): boolean {
-    if (this.#producers.failure !== undefined) return true;
-    const { stopAtViolation, stopAt } = this.#options;
+    const { stopAtViolation, stopAt = [] } = this.#options;
     const { violations } = this.#checker;
-    if (violations.length === 0) return false;
     return (
-      stopAtViolation === true ||
-      (stopAt !== undefined && violations.some(({ invariant }) => stopAt.includes(invariant)))
+      this.#producers.failure !== undefined ||
+      (violations.length > 0 && stopAtViolation === true) ||
+      violations.some(({ invariant }) => stopAt.includes(invariant))
     );
   }
 }

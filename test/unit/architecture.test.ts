@@ -164,10 +164,6 @@ const PACKAGES: readonly PackageRule[] = [
 ];
 
 const MAX_LINES = 400;
-/** Files that may be longer, each with its reason. */
-const LONG_FILES: Readonly<Record<string, string>> = {
-  'proof/simulation/world.ts': 'the parts of one simulated world, and how they are wired to each other',
-};
 const VAGUE_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'types'];
 /** A note to come back needs the condition that removes it: `TODO(when the SDK drops X): …`. */
 const OPEN_ENDED_NOTE = /\b(?:FIXME|XXX)\b|\bTODO\b(?!\((?:when|until|after) [^)]{4,}\))/;
@@ -233,7 +229,7 @@ function shapeViolations({ path: file, text }: Source): string[] {
   const violations: string[] = [];
   const lines = text.split('\n');
   const count = lines.length - (text.endsWith('\n') ? 1 : 0);
-  if (count > MAX_LINES && LONG_FILES[file] === undefined) {
+  if (count > MAX_LINES) {
     violations.push(`${file} has ${count} lines, more than ${MAX_LINES}: there are surely two concepts in it`);
   }
   const vague = file.split('/').find((part) => VAGUE_FOLDERS.includes(part));
@@ -286,14 +282,6 @@ describe('the code base', () => {
 
   test('has small files with honest names and no open-ended notes', () => {
     expect(files.flatMap(shapeViolations)).toEqual([]);
-  });
-
-  test('gives a reason for each long file, and only for long ones', () => {
-    const stale = Object.keys(LONG_FILES).filter(
-      (file) => !files.some((source) => source.path === file && source.text.split('\n').length > MAX_LINES),
-    );
-
-    expect(stale).toEqual([]);
   });
 });
 
