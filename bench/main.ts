@@ -1,14 +1,19 @@
 /**
  * `npm run bench -- NAME`: side-by-side measurements, one file each.
- * Figures come as ratios and counts, for absolute times depend on the machine.
+ * Figures come as ratios and counts, for absolute times depend on the machine. A satellite has its own, `bench.ts` of the folder `bench`
+ * in its own.
  */
+import { globSync } from 'node:fs';
+import path from 'node:path';
 import { Argument, Command } from 'commander';
 
 interface Bench {
   run(options: readonly string[]): Promise<number>;
 }
 
+const ROOT = path.resolve(import.meta.dirname, '..');
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  ...benchesOfSatellites(),
   'cold-start': () => import('./cold-start.ts'),
   crowd: () => import('./crowd.ts'),
   dev: () => import('./dev.ts'),
@@ -40,3 +45,10 @@ await new Command('npm run bench --')
     process.exitCode = await bench?.run(options);
   })
   .parseAsync();
+
+function benchesOfSatellites(): Readonly<Record<string, () => Promise<Bench>>> {
+  const files = globSync('*/bench/bench.ts', { cwd: ROOT });
+  return Object.fromEntries(
+    files.map((file) => [path.dirname(path.dirname(file)), async () => (await import(path.join(ROOT, file))) as Bench]),
+  );
+}

@@ -75,7 +75,7 @@ const LAYERS: readonly Layer[] = [
   },
   {
     name: 'test',
-    holds: ['test/', 'console/test/', 'consul/test/'],
+    holds: ['test/', 'console/test/', 'console/bench/', 'consul/test/', 'consul/bench/'],
     imports: [
       ...LIBRARY,
       ...[

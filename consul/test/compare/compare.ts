@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
-import { CONSUL_VERSION, findConsul, startConsul } from './real-consul.ts';
+import { CONSUL_VERSION, findConsul, startConsul } from '../../bench/real-consul.ts';
 import { wholeNumber } from '../../../cli/arguments.ts';
 import { startEngine } from '../../../local/engine.ts';
 import { GatewayTable } from '../support.ts';
@@ -34,7 +34,7 @@ const options = new Command('node consul/test/compare/compare.ts')
   .parse()
   .opts<{ readonly seed: number; readonly sequences: number; readonly length: number; readonly json?: boolean }>();
 
-const found = await findConsul();
+const found = await findConsul({ builds: true });
 if ('missing' in found) {
   process.stdout.write(`skipped: there is no Consul ${CONSUL_VERSION} to compare with: ${found.missing}\n`);
   if (options.json === true) process.stdout.write(`${JSON.stringify({ skipped: found.missing })}\n`);

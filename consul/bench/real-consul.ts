@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { systemClock } from '../../../shared/core/runtime/clock.ts';
+import { systemClock } from '../../shared/core/runtime/clock.ts';
 
 export const CONSUL_VERSION = '1.20.6';
 /** Names an existing Consul program to use instead of a build. */
 const PROGRAM_VARIABLE = 'CONSUL_PROGRAM';
-const CACHE = path.resolve(import.meta.dirname, '../../../.leasehold', `consul-${CONSUL_VERSION}`);
+const CACHE = path.resolve(import.meta.dirname, '../../.leasehold', `consul-${CONSUL_VERSION}`);
 /** Consul is large: half an hour on a small machine. */
 const BUILD_TIMEOUT_MS = 3_600_000;
 
@@ -23,15 +23,17 @@ type ConsulProgram = { readonly program: string } | { readonly missing: string }
 
 interface RunningConsul {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** Builds a missing program, which takes minutes. */
-export async function findConsul(): Promise<ConsulProgram> {
+/** @param options.builds whether to build a missing program, which takes minutes */
+export async function findConsul({ builds }: { readonly builds: boolean }): Promise<ConsulProgram> {
   const given = process.env[PROGRAM_VARIABLE];
   const program = given ?? path.join(CACHE, 'consul');
   if (await isThere(program)) return { program };
   if (given !== undefined) return { missing: `${PROGRAM_VARIABLE} names ${given}, which is not there` };
+  if (!builds) return { missing: 'it is not built: node consul/test/compare/compare.ts builds it, and needs Go' };
   try {
     await build(program);
     return { program };
@@ -98,6 +100,7 @@ export async function startConsul(program: string, node: string): Promise<Runnin
   }
   return {
     url,
+    pid: child.pid ?? 0,
     async stop() {
       child.kill('SIGKILL');
       await ended;
