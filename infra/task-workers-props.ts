@@ -62,7 +62,7 @@ export interface TaskWorkersProps {
   readonly startWithin?: Duration;
   /** Number of tasks that one worker runs at once. Default: 10. */
   readonly concurrency?: number;
-  /** Number of partitions of the ready index. Default: 8, enough for 8,000 tasks per second. */
+  /** Number of partitions of the ready index. Default: 8, enough for 4,000 tasks per second. */
   readonly shards?: number;
 
   /** Session TTL: how long a crashed worker keeps its tasks before others can take over. Default: 30 s. */

@@ -29,7 +29,7 @@ export const order = durableTask({
   name: 'order',
   run: async ({ order: id, items }: Order, ctx, task) => {
     // A worker may die after the bank has answered, so the step may run again: the bank knows the request by its key.
-    const charge = await ctx.step('charge', () => bank.charge(`${task.id}/charge`));
+    const charge = await ctx.step('charge', () => bank.charge(`${task.runId}/charge`));
     // This write and the record of the step are one transaction.
     await ctx.step('reserve', () => {
       withStep({

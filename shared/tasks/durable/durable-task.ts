@@ -41,9 +41,10 @@ import { Journal } from './journal.ts';
 import { judgedSdk } from './sdk.ts';
 
 /** The task for a durable task's code: its data, without the verbs, because the SDK has its own. */
-export interface DurableTaskInfo extends Pick<TaskContext, 'id' | 'queue' | 'attempt' | 'signal' | 'log' | 'schedule'> {
-  readonly tenant: string | undefined;
-}
+export interface DurableTaskInfo extends Pick<
+  TaskContext,
+  'id' | 'runId' | 'queue' | 'tenant' | 'attempt' | 'signal' | 'log' | 'schedule'
+> {}
 
 interface DurablePolicy<Input, Given> extends Pick<
   TaskOptions<Input, unknown, Given>,
@@ -143,9 +144,9 @@ function handlerOfRun(
   task: TaskContext,
 ): InvocationPorts['handler'] {
   const { plugins = [] } = options;
-  const { id, queue, tenant, attempt, signal, log, schedule } = task;
+  const { id, runId, queue, tenant, attempt, signal, log, schedule } = task;
   const link = linkOf(task);
-  const plain: DurableTaskInfo = { id, queue, attempt, signal, log, schedule, tenant };
+  const plain: DurableTaskInfo = { id, runId, queue, tenant, attempt, signal, log, schedule };
   const info = link === undefined ? plain : linked(plain, link);
   return (client, hooks) =>
     sdk.withDurableExecution(
