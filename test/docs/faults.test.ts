@@ -36,10 +36,7 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'test/unit/tasks/task/ends.test.ts',
     'a completion for which a permission is missing fails the attempt, and the row names the grant',
   ],
-  'the dispatcher may start no worker': [
-    'test/functions/continuation.test.ts',
-    'fails with the reason if it can start no worker, and a redelivered tick starts none either',
-  ],
+  'the dispatcher may start no worker': ['test/functions/printed.test.ts', 'a tick that can start none'],
   'a wrong clock': [
     'test/conformance/task/skew.test.ts',
     'expires no session, reports that once, and claims tasks without a holder',
