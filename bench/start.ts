@@ -21,11 +21,11 @@ import { wholeNumber } from './arguments.ts';
 import { silent } from '../shared/testing/silent-log.ts';
 
 const WANTED = {
-  cold: { p50: 900, p99: 1_800 },
-  warm: { p50: 450, p99: 1_200 },
-  live: { p50: 300, p99: Infinity },
-  work: { p50: 650, p99: Infinity },
-  looks: { p50: Infinity, p99: Infinity },
+  cold: { p50: 900, p99: 1_800, longest: 3_000 },
+  warm: { p50: 450, p99: 1_200, longest: 3_000 },
+  live: { p50: 750, p99: 1_500, longest: 3_000 },
+  work: { p50: 650, p99: Infinity, longest: 3_000 },
+  looks: { p50: Infinity, p99: Infinity, longest: Infinity },
 } as const;
 type Scene = keyof typeof WANTED;
 const NAMES: Readonly<Record<Scene, string>> = {
@@ -48,6 +48,7 @@ const GAP_MS = {
 interface Figures {
   readonly p50: number;
   readonly p99: number;
+  readonly longest: number;
 }
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -69,11 +70,15 @@ export async function run(args: readonly string[]): Promise<number> {
   for (const scene of SCENES) found.push([scene, figuresOf(await measure(scene, tasks, latencies))]);
   if (json === true) console.log(JSON.stringify({ indexLagMs: lag, ...Object.fromEntries(found) }));
   else report(found, tasks, latencies);
-  return found.every(([scene, figures]) => isMet(scene, figures)) ? 0 : 1;
+  return found.every(([scene, figures]) => isMet(wantedOf(scene, latencies), figures)) ? 0 : 1;
 }
 
-function isMet(scene: Scene, { p50, p99 }: Figures): boolean {
-  return p50 <= WANTED[scene].p50 && p99 <= WANTED[scene].p99;
+function wantedOf(scene: Scene, { indexLagMs }: Latencies): Figures {
+  return scene === 'live' && indexLagMs < LATENCIES.indexLagMs ? { ...WANTED.live, p50: 300, p99: 650 } : WANTED[scene];
+}
+
+function isMet(wanted: Figures, { p50, p99, longest }: Figures): boolean {
+  return p50 <= wanted.p50 && p99 <= wanted.p99 && longest <= wanted.longest;
 }
 
 async function runLater(tasks: number, latencies: Latencies, json: boolean): Promise<number> {
@@ -170,16 +175,17 @@ async function workForEver(
 }
 
 function figuresOf(times: readonly number[]): Figures {
-  return { p50: Math.round(percentile(times, 0.5)), p99: Math.round(percentile(times, 0.99)) };
+  const [p50, p99, longest] = [0.5, 0.99, 1].map((part) => Math.round(percentile(times, part)));
+  return { p50, p99, longest } as Figures;
 }
 
 function report(found: readonly [Scene, Figures][], tasks: number, latencies: Latencies): void {
   const rows = found.map(([scene, figures]) => {
-    const wanted = WANTED[scene];
-    const bounds = [wanted.p50, wanted.p99].filter(Number.isFinite).join(' and ');
-    const verdict = bounds === '' ? '' : isMet(scene, figures) ? 'met' : 'MISSED';
-    return [NAMES[scene], figures.p50, figures.p99, bounds, verdict];
+    const wanted = wantedOf(scene, latencies);
+    const bounds = [wanted.p50, wanted.p99, wanted.longest].filter(Number.isFinite).join(', ');
+    const verdict = bounds === '' ? '' : isMet(wanted, figures) ? 'met' : 'MISSED';
+    return [NAMES[scene], figures.p50, figures.p99, figures.longest, bounds, verdict];
   });
-  console.log(tableOf([`ms to the first line, ${tasks} tasks each`, 'p50', 'p99', 'wanted', ''], rows));
+  console.log(tableOf([`ms to the first line, ${tasks} tasks each`, 'p50', 'p99', 'longest', 'wanted', ''], rows));
   console.log(describeLatencies(latencies));
 }
