@@ -8,7 +8,7 @@ import middy from '@middy/core';
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import { ConfigurationError, InvariantError, MismatchError } from '../shared/core/errors.ts';
+import { ConfigurationError, MismatchError, assert } from '../shared/core/errors.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
 import type { SessionEvents } from '../shared/session/keep-alive.ts';
@@ -85,7 +85,7 @@ export function createWorkHandler(
   const invocations = new WeakMap<Context, Invocation>();
   const invocationOf = (context: Context): Invocation => {
     const found = invocations.get(context);
-    if (found === undefined) throw new InvariantError('the invocation was not opened');
+    assert(found !== undefined, 'the invocation was not opened');
     return found;
   };
   const openInvocation: MiddlewareObj = {

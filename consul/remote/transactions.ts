@@ -13,7 +13,7 @@
  * We look up the keys of a prefix first. A key that is created under it in the meantime is not part of the transaction.
  */
 import { ensureUnwritten } from '../../shared/core/lease/outcome.ts';
-import { CorruptItemError } from '../../shared/core/errors.ts';
+import { CorruptItemError, assert } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import type { Contended } from '../../shared/core/wait/retry-contended.ts';
@@ -341,7 +341,7 @@ class Trial {
 
   #draft(key: string): Draft {
     const draft = this.#drafts.get(key);
-    if (draft === undefined) throw new Error(`key ${key} of a transaction was not read`);
+    assert(draft !== undefined, `key ${key} of a transaction was not read`);
     return draft;
   }
 }

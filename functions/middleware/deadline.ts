@@ -3,7 +3,7 @@
  * Lambda itself gives no warning: a timeout is a SIGKILL.
  */
 import type { MiddlewareObj } from '@middy/core';
-import { InvariantError } from '../../shared/core/errors.ts';
+import { assert } from '../../shared/core/errors.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import type { Context } from './lambda-context.ts';
@@ -48,6 +48,6 @@ export function deadline(options: { readonly marginMs: number; readonly clock: C
 
 export function deadlineOf(context: Context): Deadline {
   const found = deadlines.get(context);
-  if (found === undefined) throw new InvariantError('the deadline middleware has not run for this invocation');
+  assert(found !== undefined, 'the deadline middleware has not run for this invocation');
   return found;
 }

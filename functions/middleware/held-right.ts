@@ -11,7 +11,7 @@
  *     without calling the handler.
  */
 import type { MiddlewareObj, Request } from '@middy/core';
-import { ConfigurationError, InvariantError, shown } from '../../shared/core/errors.ts';
+import { ConfigurationError, shown, assert } from '../../shared/core/errors.ts';
 import type { Duration } from '../../shared/core/validate/duration.ts';
 import { givenMs } from '../../shared/core/validate/duration.ts';
 import { validOptions } from '../../shared/core/validate/options.ts';
@@ -127,7 +127,7 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
     onError: giveBack,
     of(context) {
       const right = rights.get(context);
-      if (right === undefined) throw new InvariantError(`the ${kind} middleware holds nothing for this invocation`);
+      assert(right !== undefined, `the ${kind} middleware holds nothing for this invocation`);
       return right;
     },
   };
@@ -137,7 +137,7 @@ const LEASEHOLDS = new WeakMap<SdkClient, Leasehold>();
 
 function leaseholdOf({ leasehold, client }: Pick<HeldRightOptions<never, never>, 'leasehold' | 'client'>): Leasehold {
   if (leasehold !== undefined) return leasehold;
-  if (client === undefined) throw new InvariantError('the options were checked');
+  assert(client !== undefined, 'the options were checked');
   const made = LEASEHOLDS.get(client) ?? createLeasehold({ client });
   LEASEHOLDS.set(client, made);
   return made;
@@ -146,7 +146,7 @@ function leaseholdOf({ leasehold, client }: Pick<HeldRightOptions<never, never>,
 /** Aborts when a lease of this invocation is lost, or its time is nearly over. The reason says which. */
 export function signalOf(context: Context): AbortSignal {
   const invocation = Invocation.of(context);
-  if (invocation === undefined) throw new InvariantError('no right is held for this invocation');
+  assert(invocation !== undefined, 'no right is held for this invocation');
   return invocation.signal;
 }
 

@@ -3,7 +3,7 @@
  * Identity is made here and nowhere earlier, because an environment is frozen and reused with its modules as they were.
  */
 import type { MiddlewareObj } from '@middy/core';
-import { InvariantError } from '../../shared/core/errors.ts';
+import { assert } from '../../shared/core/errors.ts';
 import type { SkewGauge } from '../../shared/core/lease/skew.ts';
 import type { SessionTiming } from '../../shared/core/lease/timing.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
@@ -58,6 +58,6 @@ export function invocationSession(options: InvocationSessionOptions): Middleware
 
 export function sessionOf(context: Context): SessionHolder {
   const found = sessions.get(context);
-  if (found === undefined) throw new InvariantError('the session middleware has not run for this invocation');
+  assert(found !== undefined, 'the session middleware has not run for this invocation');
   return found;
 }

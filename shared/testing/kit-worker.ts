@@ -1,5 +1,5 @@
 /** The workers of a test kit: the production's worker, on a clock that passes only between the steps of task code. */
-import { InvariantError, LeaseLostError, messageOf } from '../core/errors.ts';
+import { LeaseLostError, messageOf, assert } from '../core/errors.ts';
 import { noSkewGauge } from '../core/lease/skew.ts';
 import { sessionTiming } from '../core/lease/timing.ts';
 import { systemClock } from '../core/runtime/clock.ts';
@@ -106,7 +106,7 @@ export class KitWorkers {
   /** Runs a worker that nobody kills, until its end. */
   async work(plan: WorkPlan): Promise<DrainReport> {
     const report = await this.workIn(new WorkerProcess(), plan);
-    if (report === undefined) throw new InvariantError('a worker was killed without a kill');
+    assert(report !== undefined, 'a worker was killed without a kill');
     return report;
   }
 

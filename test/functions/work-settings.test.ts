@@ -136,6 +136,7 @@ test.skipIf(endpoint === null)('its variables are the settings of the worker', a
     startWithinMs: 9_000,
     graceMs: 2_000,
     stays: false,
+    shortWaitMs: 20_000,
   });
   const endsAt = deadlineMonotonicMs - (REMAINING_MS - 5_000);
   expect(endsAt).toBeGreaterThanOrEqual(before);

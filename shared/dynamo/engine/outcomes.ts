@@ -1,4 +1,4 @@
-import { InvariantError } from '../../core/errors.ts';
+import { assert } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
 import { standing } from './bar.ts';
 import type { DynamoItem } from './driver.ts';
@@ -19,6 +19,6 @@ export function outcomeOf<Row, Current>(
     return { kind: 'refused', current: current && decodeCurrent(current), earlierAttempt: result.earlierAttempt };
   }
   const item = result.item ?? written;
-  if (item === undefined) throw new InvariantError('a write answered without the row it left behind');
+  assert(item !== undefined, 'a write answered without the row it left behind');
   return { kind: 'applied', row: decodeRow(item), earlierAttempt: result.earlierAttempt };
 }

@@ -122,7 +122,7 @@ test('opens another session if one was lost before it began, and ends with any o
 });
 
 describe('ends', () => {
-  test('returns how tasks ended, over all its sessions, when none is due', async () => {
+  test('when none is due, and returns how tasks ended over all its sessions', async () => {
     const failing = defineTask({
       name: 'failing',
       retry: { backoff: '1h' },
