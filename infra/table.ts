@@ -91,6 +91,10 @@ export class CoordinationTable extends Construct {
   private createTable(props: CoordinationTableProps): Table {
     const production = props.production ?? true;
     const removalPolicy = props.removalPolicy ?? (production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY);
+    if (props.production === true && removalPolicy === RemovalPolicy.DESTROY)
+      throw new ConfigurationError(
+        'production = true and removalPolicy = destroy are both given: production refuses to delete the table; leave one of them out',
+      );
     const table = new Table(this, 'Table', {
       partitionKey: { name: TABLE.partitionKey, type: AttributeType.STRING },
       sortKey: { name: TABLE.sortKey, type: AttributeType.STRING },

@@ -201,6 +201,15 @@ export function ensureTable(table: unknown): void {
   );
 }
 
+/** @throws ConfigurationError if no alarm is there for what is given */
+export function ensureAlarms({ alarms, alarmTopic, runbooks }: TaskWorkersProps): void {
+  const given = Object.entries({ alarmTopic, runbooks }).find(([, value]) => value !== undefined);
+  if (alarms === false && given !== undefined)
+    throw new ConfigurationError(
+      `alarms = false and ${given[0]} are both given: no alarm uses it; leave one of them out`,
+    );
+}
+
 /** Props that apply only to a function that we create. */
 const OF_OUR_FUNCTION = [
   ...['bundling', 'environment', 'workerMemory', 'workerTimeout'],

@@ -42,6 +42,7 @@ import {
   DEFAULT_PERIOD,
   PROPS,
   ensureNotTasksPerWorker,
+  ensureAlarms,
   ensureTable,
   settingsOf,
   sourceOf,
@@ -67,6 +68,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     validOptions('the props of TaskWorkers', props, PROPS);
     validOptions('the prop bundling', props.bundling ?? {}, BUNDLING);
     ensureTable(props.table);
+    ensureAlarms(props);
     const source = sourceOf(props);
     const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
     if (typeof expressionString !== 'string')

@@ -1,9 +1,10 @@
-import { CfnParameter, Duration } from 'aws-cdk-lib';
+import { CfnParameter, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENV, parseDispatchEnv, parseWakeEnv, parseWorkEnv } from '../../functions/env.ts';
@@ -84,6 +85,14 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
     { runbooks: 'docs/operating.md' },
     'runbooks = "docs/operating.md": pass the address of your copy of docs/operating.md, such as https://wiki.example/operating',
   ],
+  [
+    { alarms: false, runbooks: 'https://wiki.example/operating' },
+    'alarms = false and runbooks are both given: no alarm uses it; leave one of them out',
+  ],
+  [
+    { alarms: false, alarmTopic: {} as ITopic },
+    'alarms = false and alarmTopic are both given: no alarm uses it; leave one of them out',
+  ],
   [{ attemptSpans: 'links' as 'link' }, 'attemptSpans = "links": must be one of parent, link'],
   [
     { environment: { LEASEHOLD_TABLE: 'other' } },
@@ -96,6 +105,14 @@ describe('TaskWorkers refuses', () => {
     const stack = newStack();
 
     expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, ...props })).toThrow(new ConfigurationError(message));
+  });
+
+  test('the deletion of a production table', () => {
+    const props = { production: true, removalPolicy: RemovalPolicy.DESTROY };
+
+    expect(() => new CoordinationTable(newStack(), 'Leases', props)).toThrow(
+      'production = true and removalPolicy = destroy are both given',
+    );
   });
 
   test('a second set of workers for the same queue of one table', () => {

@@ -1,6 +1,7 @@
 /** Options that cannot both hold: each pair is refused where it is given, before anything is sent, with a message that names both. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
+import { parseWorkEnv } from '../../functions/env.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import type { LeaseholdOptions } from '../../shared/client/leasehold.ts';
 import { schedulesOf } from '../../shared/client/schedules-of.ts';
@@ -61,6 +62,11 @@ test.each([
   [{ ttl: '1s', heartbeat: '500ms' }, /ttl = 1000 ms is less than three times heartbeat = 500 ms/],
   [{ ttl: null, heartbeat: 0 }, /heartbeat = 0/],
 ] as const)('a session with %j', (settings, message) => refused(() => leasehold.session(settings), message));
+
+test('the environment of a function with a TTL of less than three heartbeats', () => {
+  const env = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_SESSION_TTL_MS: '20000', LEASEHOLD_HEARTBEAT_MS: '7000' };
+  return refused(() => parseWorkEnv(env), /ttl = 20000 ms is less than three times heartbeat = 7000 ms/);
+});
 
 describe('a schedule', () => {
   const CRON = '0 3 * * *';
