@@ -1,8 +1,22 @@
-/** Companion rows that are damaged while their tasks fill all places of a worker: each of its other tasks is done within seconds. */
+/** Rows that are damaged while tasks that use them fill all places of a worker: each of its other tasks is done within seconds. */
 import { expect, test } from 'vitest';
+import { Leasehold } from '../../../../shared/client/leasehold.ts';
+import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
+import type { Session } from '../../../../shared/client/session.ts';
+import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../../../../shared/dynamo/engine/keys.ts';
-import { batchKey, lineKey, taskConcurrencyKey } from '../../../../shared/dynamo/engine/keys.ts';
+import {
+  batchKey,
+  lineKey,
+  queueKey,
+  scheduleKey,
+  semaphoreKey,
+  taskConcurrencyKey,
+  waitGroupKey,
+} from '../../../../shared/dynamo/engine/keys.ts';
+import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { workersSemaphore } from '../../../../shared/tasks/dispatch/dispatcher.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
@@ -20,14 +34,76 @@ interface Companion {
   readonly attributes: readonly string[];
   /** Options of its tasks. Absent: they are a batch. */
   readonly options?: EnqueueOptions;
+  /** How the code of its tasks uses the row. @returns the second use, after the damage */
+  readonly use?: (hand: Hand) => Promise<() => Promise<unknown>>;
 }
 
+interface Hand {
+  readonly leasehold: Leasehold;
+  readonly session: Session;
+}
+
+const SEMAPHORE = ['declared', 'limit', 'free', 'floor', 'leaseCounter', 'revision', 'v'];
 const COMPANIONS: Readonly<Record<string, Companion>> = {
   batch: { key: batchKey(QUEUE, 'b'), attributes: ['total', 'pending', 'done', 'dead', 'cancelled', 'countedAt', 'v'] },
   key: {
     key: taskConcurrencyKey(QUEUE, 'k'),
     attributes: ['running', 'window', 'started', 'enteredAt', 'v'],
     options: { key: 'k', limit: PLACES },
+  },
+  semaphore: {
+    key: semaphoreKey('s'),
+    attributes: SEMAPHORE,
+    options: {},
+    async use({ session }) {
+      const permit = await session.permit('s', { limit: PLACES });
+      return async () => {
+        await session.permit('s', { limit: PLACES });
+        await permit.release();
+      };
+    },
+  },
+  // Its first holder is its worker.
+  "fleet's permits": {
+    key: semaphoreKey(workersSemaphore(QUEUE)),
+    attributes: SEMAPHORE,
+    options: {},
+    async use({ session }) {
+      const permit = await session.permit(workersSemaphore(QUEUE), { limit: PLACES });
+      return () => permit.release();
+    },
+  },
+  'wait group': {
+    key: waitGroupKey('w'),
+    attributes: ['generation', 'v'],
+    options: {},
+    async use({ leasehold }) {
+      const group = await leasehold.waitGroup('w');
+      return async () => {
+        await group.add(1);
+        await group.seal();
+        await group.wait();
+      };
+    },
+  },
+  queue: {
+    key: queueKey(QUEUE),
+    attributes: ['took', 'concurrency', 'startWithin', 'starts'],
+    options: {},
+    use: async ({ leasehold }) => {
+      await leasehold.operator.resume();
+      return () => Promise.resolve();
+    },
+  },
+  schedule: {
+    key: scheduleKey(QUEUE, 's'),
+    attributes: ['readyAt', 'lastAt', 'definedAt', 'jitterMs', 'toleranceMs', 'v'],
+    options: {},
+    async use({ leasehold }) {
+      const schedules = schedulesOf(leasehold);
+      await schedules.define('s', 'good', null, { cron: '* * * * *' });
+      return () => schedules.run('s');
+    },
   },
   line: { key: lineKey(QUEUE, 'k'), attributes: ['tail', 'turn', 'v'], options: { key: 'k', ordered: true } },
 };
@@ -41,13 +117,22 @@ const CASES = Object.entries(COMPANIONS).flatMap(([kind, { attributes }]) =>
 );
 
 test.each(CASES)('$attribute of a $kind is $name', async ({ kind, attribute, value }) => {
-  const { key, options } = COMPANIONS[kind]!;
+  const { key, options, use } = COMPANIONS[kind]!;
   let driver: DynamoDriver | undefined;
   const queue = openMemoryQueue((inner) => (driver = inner));
   await fill(queue, options);
+  const { runtime } = queue;
+  const sender = new Sender({ driver: driver!, runtime });
+  const leasehold = new Leasehold({ sender, gauge: noSkewGauge, runtime }, { table: TABLE });
+  const session = await leasehold.session();
   let isDamaged = false;
-  const damage = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
+    const useAgain = await use?.({ leasehold, session });
     await queue.clock.sleep(300);
+    await damage();
+    await useAgain?.();
+  };
+  const damage = async (): Promise<void> => {
     if (isDamaged || driver === undefined) return;
     isDamaged = true;
     const { Item } = await driver.attempt('get', { TableName: TABLE, Key: { ...key }, ConsistentRead: true }, never);
@@ -60,8 +145,8 @@ test.each(CASES)('$attribute of a $kind is $name', async ({ kind, attribute, val
   void queue.clock.sleep(LATEST_MS).then(() => handBack.abort());
 
   await queue.work(
-    { bad: defineTask({ name: 'bad', run: damage }), good },
-    { concurrency: PLACES, handBack: handBack.signal },
+    { bad: defineTask({ name: 'bad', run }), good },
+    { concurrency: PLACES, handBack: handBack.signal, asksQueue: kind === 'queue' },
   );
 
   for (const id of GOOD) expect(await queue.client.get(id)).toMatchObject({ state: 'done' });
