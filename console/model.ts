@@ -9,6 +9,8 @@ import type { HistoryEvent } from '../shared/tasks/durable/history.ts';
 import type { Selection } from '../shared/tasks/queue/cancel-selection.ts';
 import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
 import type { BatchCounts } from '../shared/tasks/task/batch.ts';
+import type { EndedEntry } from '../shared/tasks/task/ended-list.ts';
+import type { NameNumbers } from '../shared/tasks/queue/ended-numbers.ts';
 import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
 
 /** The connection of the console, and its rights. */
@@ -165,6 +167,34 @@ export interface DeadPage {
   readonly read: number;
   /** About what reading the others costs. */
   readonly unitsLeft: number;
+}
+
+export interface FinishedQuery {
+  readonly queue: string;
+  /** Only tasks whose name begins like this. */
+  readonly name: string;
+  /** A part of an id, a label or a key. */
+  readonly id: string;
+  readonly outcome: Outcome | undefined;
+}
+
+/** Ended tasks from the list of their queue, if it has one. */
+export interface FinishedPage {
+  readonly now: number;
+  readonly queue: string;
+  /** Tasks that ended before may be missing. */
+  readonly listedSince: number;
+  /** The latest first. */
+  readonly entries: readonly EndedEntry[];
+  /** Entries that match; `entries` has the latest of them. */
+  readonly found: number;
+  readonly read: number;
+  /** There are earlier ones, which were not read. */
+  readonly isCut: boolean;
+  /** How the tasks of each name did in the last hour. */
+  readonly names: readonly NameNumbers[];
+  /** Ends in each minute of the last hour, the earliest first. */
+  readonly perMinute: readonly number[];
 }
 
 export interface ScanPage {

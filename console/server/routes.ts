@@ -21,7 +21,8 @@ import { lookAtSelected } from './views/selected.ts';
 import { lookAtTask, lookAtTasks } from './views/tasks.ts';
 import { DeadLook } from './views/dead.ts';
 import { KnownNames, lookAtNames } from './views/known-names.ts';
-import { lookAtFinished, priceOfScan } from './views/scan.ts';
+import { lookAtFinished } from './views/finished.ts';
+import { priceOfScan, scanFinished } from './views/scan.ts';
 import type { LockPage, SemaphorePage } from '../model.ts';
 import { LISTED_STATES, OUTCOMES } from '../model.ts';
 import type { SharedReads } from './shared-reads.ts';
@@ -74,17 +75,21 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
   });
 
   routes.get('/finished', async (context) => {
-    const { queue: asked, name = '', id = '', outcome } = context.req.query();
+    const { queue: asked, name = '', id = '', outcome, units } = context.req.query();
     const query = {
       name,
       id,
       queue: validName('queue', asked),
       outcome: outcome === undefined ? undefined : oneOf('outcome', OUTCOMES, outcome),
-      maxReadUnits: unitsIn(context),
     };
-    return context.json(
-      await looks.ask(`finished ${JSON.stringify(query)}`, () => lookAtFinished(connection, names, query)),
-    );
+    const key = JSON.stringify(query);
+    const page = await looks.ask(`finished ${key}`, () => lookAtFinished(connection, query));
+    if (page !== undefined) return context.json(page);
+    // Without a list, the whole table is read, after a person has agreed to the price.
+    if (units === undefined) return context.json(await looks.ask('price', () => priceOfScan(connection)));
+    const maxReadUnits = unitsIn(context);
+    const scan = () => scanFinished(connection, names, { ...query, maxReadUnits });
+    return context.json(await looks.ask(`scan ${key} ${maxReadUnits}`, scan));
   });
 
   routes.get('/selected', async (context) => {
@@ -93,8 +98,6 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     const key = `selected ${JSON.stringify({ queue, selection })}`;
     return context.json(await looks.ask(key, () => lookAtSelected(connection, queue, selection)));
   });
-
-  routes.get('/price', async (context) => context.json(await looks.ask('price', () => priceOfScan(connection))));
 
   routes.get('/names', async (context) => {
     const queue = validName('queue', context.req.query('queue'));

@@ -2,6 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Overview } from '../model.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { createWorker } from '../../shared/client/create-worker.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import { silent } from '../../shared/testing/silent-log.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
@@ -77,6 +81,26 @@ describe.skipIf(!canBrowse)('the lists of tasks', () => {
     expect(await page.locator('tbody th').allTextContents()).toEqual(['sent-2', 'sent-1']);
     await page.getByRole('link', { name: 'Cancelled' }).click();
     await page.getByText('No finished tasks.').waitFor();
+  });
+
+  test('find an ended task by its label in a queue that lists, and lead to its story', async () => {
+    const queue = 'listed';
+    const { endpoint, table } = its.table;
+    const leasehold = createLeasehold({ endpoint, table, queue });
+    for (const n of [7, 8]) await leasehold.tasks.enqueue('send', {}, { id: `t-${n}`, label: `order o-${n}` });
+    leasehold.close();
+    const send = defineTask({ name: 'send', run: () => 'sent' });
+    await createWorker({ send }, { endpoint, table, queue, listFinished: true, untilDrained: true, log: silent }).run();
+    await using opened = await openOn(its.browser, its.running, `tasks?queue=${queue}&state=finished`);
+    const { page } = opened;
+    await page.getByRole('img', { name: /^Ended a minute: now 2/ }).waitFor();
+    await page.getByRole('row', { name: /^send 2 0 0/ }).waitFor();
+    await page.getByLabel('Part of an id, label or key').fill('o-7');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('row', { name: /order o-8/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 't-7' }).click();
+    await page.getByText('order o-7').first().waitFor();
+    expect(page.url()).toContain('t-7');
   });
 
   test('paint what is delayed unlike what is due', async () => {

@@ -1,50 +1,68 @@
-/** Tasks that have ended. No index lists them, so the whole table is read: at once where that is free, and elsewhere after a click. */
+/**
+ * Tasks that have ended: from the list of their queue, if it has one. Otherwise the whole table is read: at once where that is free, and
+ * elsewhere after a click.
+ */
 
-/** @import { ConnectionInfo, ScanPage, ScanPrice } from '../../model.ts' */
+/** @import { ConnectionInfo, FinishedPage, ScanPage, ScanPrice } from '../../model.ts' */
 /** @import { Question, Scene } from '../app.js' */
 import { h } from '../dom.js';
 import { plural, span, whole } from '../format.js';
 import { button, empty, sentence, tableOf, taskBadge, taskLink, to, when } from '../parts.js';
+import { plot } from '../plot.js';
 
 /** Limit without a person's consent: about a cent. */
-export const FREE_UNITS = 32_768;
+const FREE_UNITS = 32_768;
 /** Beyond the price that was named, because the table grows on. */
 const MARGIN = 1.2;
 const OUTCOMES = /** @type {const} */ (['done', 'dead', 'cancelled']);
+const MINUTE_MS = 60_000;
 
-/** Units that a person has agreed to, by view. @type {Map<string, number>} */
+/** Units that a person has agreed to, by query. @type {Map<string, number>} */
 const agreed = new Map();
+/** Queues that have a list, which may be read again and again. @type {Set<string>} */
+const listing = new Set();
 
 /**
- * A request that needs a scan: free on a local engine; elsewhere we ask for its price first.
- * @param {string} path
- * @param {Record<string, string | undefined>} query
+ * Free on a local engine, and cheap where there is a list; elsewhere we ask for the price first.
+ * @param {Record<string, string>} query
+ * @param {{ readonly queue: string, readonly name: string | undefined, readonly id: string | undefined }} filters
  * @param {ConnectionInfo} desk
  * @returns {Question}
  */
-export function scanQuestion(path, query, { isLocal }) {
-  const units = isLocal ? FREE_UNITS : agreed.get(JSON.stringify([path, query]));
-  if (units === undefined) return { path: 'price', isOnce: true };
-  return { path, query: { ...query, units: String(units) }, isOnce: !isLocal };
+export function finishedQuestion({ outcome }, filters, { isLocal }) {
+  const query = { ...filters, outcome };
+  const units = isLocal ? FREE_UNITS : agreed.get(JSON.stringify(query));
+  return {
+    path: 'finished',
+    query: { ...query, units: units === undefined ? undefined : String(units) },
+    isOnce: !isLocal && !listing.has(filters.queue),
+  };
 }
 
 /**
  * Shown until a person agrees to the price.
- * @param {string} path
- * @param {Record<string, string | undefined>} query
+ * @param {object} query
  * @param {ScanPrice} price
  * @param {() => void} refresh
  */
-export function offer(path, query, { units }, refresh) {
+function offer(query, { units }, refresh) {
   const bound = units === null ? FREE_UNITS : Math.ceil(units * MARGIN);
   const text = units === null ? `at most ${whole(bound)} units` : `about ${plural(units, 'unit')}`;
   return empty(
-    'These tasks are in no index.',
-    h('span', {}, 'To find them, the whole table is read, once. '),
+    'This queue does not list its finished tasks.',
+    h(
+      'span',
+      {},
+      'Its workers can: ',
+      h('code', {}, 'listFinished: true'),
+      ', or ',
+      h('code', {}, 'leasehold work --list-finished'),
+      '. To find those that have ended, the whole table is read, once. ',
+    ),
     button(
       `Read the table (${text})`,
       () => {
-        agreed.set(JSON.stringify([path, query]), bound);
+        agreed.set(JSON.stringify(query), bound);
         refresh();
       },
       { class: 'primary' },
@@ -53,38 +71,113 @@ export function offer(path, query, { units }, refresh) {
 }
 
 /**
- * @param {Record<string, string>} query
- * @param {{ readonly queue: string, readonly name: string | undefined, readonly id: string | undefined }} filters
- * @param {ConnectionInfo} desk
- */
-export function finishedQuestion({ outcome }, filters, desk) {
-  return scanQuestion('finished', { ...filters, outcome }, desk);
-}
-
-/**
  * @param {Scene} scene
  * @param {string} queue
  */
 export function finished({ query, data, refresh }, queue) {
   const { outcome, name, id } = query;
-  if (!('tasks' in data)) return offer('finished', { queue, name, id, outcome }, data, refresh);
-  /** @type {ScanPage} */
-  const page = data;
-  return [
-    h(
-      'nav',
-      { class: 'tabs', 'aria-label': 'Outcomes' },
-      [undefined, ...OUTCOMES].map((one) =>
-        h(
-          'a',
-          {
-            href: to('tasks', { queue, state: 'finished', name, id, outcome: one }),
-            'aria-current': one === outcome && 'true',
-          },
-          sentence(one ?? 'all'),
-        ),
+  if ('entries' in data) {
+    listing.add(queue);
+    return [...picture(data), tabs(queue, query), ...list(data)];
+  }
+  if (!('tasks' in data)) return offer({ queue, name, id, outcome }, data, refresh);
+  return [tabs(queue, query), ...scanned(data)];
+}
+
+/**
+ * @param {string} queue
+ * @param {Record<string, string>} query
+ */
+function tabs(queue, { outcome, name, id }) {
+  return h(
+    'nav',
+    { class: 'tabs', 'aria-label': 'Outcomes' },
+    [undefined, ...OUTCOMES].map((one) =>
+      h(
+        'a',
+        {
+          href: to('tasks', { queue, state: 'finished', name, id, outcome: one }),
+          'aria-current': one === outcome && 'true',
+        },
+        sentence(one ?? 'all'),
       ),
     ),
+  );
+}
+
+/** The last hour. @param {FinishedPage} page */
+function picture({ names, perMinute, now }) {
+  const points = perMinute.map((value, nth) => ({ at: now - (perMinute.length - 1 - nth) * MINUTE_MS, value }));
+  const spanOf = (/** @type {number | undefined} */ ms) => (ms === undefined ? undefined : span(ms));
+  return [
+    plot('Ended a minute', points, { as: 'bars', text: whole }),
+    names.length > 0 &&
+      tableOf(
+        'By name, in the last hour',
+        [
+          { title: 'name', class: 'wide', cell: (one) => one.name },
+          { title: 'ended', class: 'number', cell: ({ ended }) => whole(ended) },
+          { title: 'failed', class: 'number', cell: ({ failed }) => whole(failed) },
+          { title: 'retried', class: 'number', cell: ({ retried }) => whole(retried) },
+          { title: 'waited p50', class: 'number', cell: ({ waitedMs }) => spanOf(waitedMs?.p50) },
+          { title: 'waited p95', class: 'number', cell: ({ waitedMs }) => spanOf(waitedMs?.p95) },
+          { title: 'ran p50', class: 'number', cell: ({ ranMs }) => spanOf(ranMs?.p50) },
+          { title: 'ran p95', class: 'number', cell: ({ ranMs }) => spanOf(ranMs?.p95) },
+        ],
+        names,
+        (one) => one.name,
+      ),
+  ];
+}
+
+/** @param {FinishedPage} page */
+function list({ queue, entries, now, found, read, isCut, listedSince }) {
+  const known = entries.map((entry) =>
+    entry.kind === 'damaged' ? { id: entry.id, label: entry.text, state: undefined, at: undefined } : entry,
+  );
+  return [
+    known.length === 0
+      ? empty('No finished tasks.', 'A task that has ended is kept for 14 days.')
+      : tableOf(
+          'Finished tasks',
+          [
+            { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
+            { title: 'label', class: 'name', cell: ({ label }) => label },
+            { title: 'name', class: 'name', cell: (one) => ('name' in one ? one.name : undefined) },
+            { title: 'outcome', cell: ({ state }) => (state === undefined ? 'damaged entry' : taskBadge(state)) },
+            { title: 'attempts', class: 'number', cell: (one) => ('attempts' in one ? one.attempts : undefined) },
+            { title: 'waited', class: 'number', cell: (one) => spanIn(one, 'waitedMs') },
+            { title: 'last attempt took', class: 'number', cell: (one) => spanIn(one, 'ranMs') },
+            { title: 'key', class: 'name', cell: (one) => ('key' in one ? one.key : undefined) },
+            { title: 'ended', class: 'number', cell: ({ at }) => (at === undefined ? undefined : when(at, now)) },
+          ],
+          known,
+          ({ id }) => id,
+        ),
+    h(
+      'p',
+      { class: 'pager quiet' },
+      `The latest ${whole(known.length)} of ${whole(found)}`,
+      isCut && `, of the last ${whole(read)} that ended`,
+      '; complete since ',
+      when(listedSince, now),
+      '.',
+    ),
+  ];
+}
+
+/**
+ * @param {object} entry
+ * @param {'waitedMs' | 'ranMs'} which
+ */
+function spanIn(entry, which) {
+  const ms = /** @type {Record<string, number | undefined>} */ (entry)[which];
+  return ms === undefined ? undefined : span(ms);
+}
+
+/** @param {ScanPage} page */
+function scanned(page) {
+  return [
     page.tasks.length === 0
       ? empty('No finished tasks.', 'A task that has ended is kept for 14 days.')
       : tableOf(

@@ -122,7 +122,9 @@ function finders(queue, query) {
         void find(queue, { state, name: text('name'), id: text('id') });
       },
     },
-    input('Id, or its start', 'id', 'thumbnail-42'),
+    state === 'finished'
+      ? input('Part of an id, label or key', 'id', 'order o-7')
+      : input('Id, or its start', 'id', 'thumbnail-42'),
     input('Name, or its start', 'name', 'resize'),
     h('button', { type: 'submit' }, 'Find'),
   );

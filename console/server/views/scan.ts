@@ -3,19 +3,10 @@ import { scannedTasks } from '../../../cli/queue/scanned-tasks.ts';
 import { loadSdk } from '../../../shared/dynamo/wire/sdk.ts';
 import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection } from '../connection.ts';
-import type { Outcome, ScanPage, ScanPrice } from '../../model.ts';
+import type { FinishedQuery, ScanPage, ScanPrice } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';
-
-interface FinishedQuery {
-  readonly queue: string;
-  /** Only tasks whose name, or whose id, begins like this. */
-  readonly name: string;
-  readonly id: string;
-  readonly outcome: Outcome | undefined;
-  readonly maxReadUnits: number;
-}
 
 interface ChildrenQuery {
   readonly queue: string;
@@ -29,14 +20,18 @@ const KEPT = 2_000;
 /** A read unit pays for two pages of four kilobytes, read eventually consistent. */
 const BYTES_PER_UNIT = 8_192;
 
-export function lookAtFinished(
+export function scanFinished(
   connection: ConsoleConnection,
   names: KnownNames,
-  { queue, name, id, outcome, maxReadUnits }: FinishedQuery,
+  { queue, name, id, outcome, maxReadUnits }: FinishedQuery & { readonly maxReadUnits: number },
 ): Promise<Priced<ScanPage>> {
   const isWanted = (task: TaskRecord): boolean =>
-    task.name.startsWith(name) && task.id.startsWith(id) && (outcome === undefined || task.state === outcome);
+    task.name.startsWith(name) && isNamed(task, id) && (outcome === undefined || task.state === outcome);
   return scan(connection, names, { queue, where: 'ended', maxReadUnits }, isWanted);
+}
+
+function isNamed({ id, label, links }: TaskRecord, part: string): boolean {
+  return [id, label, links?.concurrency?.key ?? links?.line?.key].some((text) => text?.includes(part) === true);
 }
 
 export function lookAtChildren(

@@ -154,7 +154,7 @@ const PAGES = [
   '/finished?queue=default&units=1000001',
   '/finished?queue=default&units=1&outcome=lost',
   '/selected?queue=default',
-  '/price',
+  '/finished?queue=default',
   '/names?queue=default',
   ...['plain', 'later', 'parent', 'busy', 'orphan', 'done', 'dead'].map((id) => `/task?queue=default&id=${id}`),
   '/task?queue=default&id=nothing',

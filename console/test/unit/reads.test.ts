@@ -13,7 +13,7 @@ import { SharedReads } from '../../server/shared-reads.ts';
 import { DeadLook } from '../../server/views/dead.ts';
 import { KnownNames } from '../../server/views/known-names.ts';
 import type { OverviewRead } from '../../server/views/overview.ts';
-import { lookAtFinished } from '../../server/views/scan.ts';
+import { scanFinished } from '../../server/views/scan.ts';
 
 const STARTS_AT = '2026-11-27T00:00:00Z';
 const QUEUE = 'jobs';
@@ -294,7 +294,7 @@ test('a scan shows the hundred selected tasks that ended last', async () => {
     note: (tasks: Iterable<{ readonly name: string }>) => void noted.push(...[...tasks].map(({ name }) => name)),
   };
   const look = (given: object) =>
-    lookAtFinished(connection, names as unknown as KnownNames, {
+    scanFinished(connection, names as unknown as KnownNames, {
       queue: QUEUE,
       name: 'm',
       id: 't-',
