@@ -19,6 +19,8 @@ function revoked(): unknown {
   return proxy;
 }
 
+const getter = (get: () => never) => ({ get, enumerable: true });
+
 function circular(): Error {
   const error = new Error('told');
   error.cause = new Error('its cause', { cause: error });
@@ -67,17 +69,7 @@ const PLACES: Readonly<Record<string, Place>> = {
     options: () => ({ tables: [{ name: 'mine', partitionKey: 'id' }] }),
     run: (raise, task) =>
       task.commit('x', [
-        {
-          Put: {
-            TableName: 'mine',
-            Item: {
-              id: 'a',
-              get price() {
-                return raise();
-              },
-            },
-          },
-        },
+        { Put: { TableName: 'mine', Item: Object.defineProperty({ id: 'a' }, 'price', getter(raise)) } },
       ]),
   },
   'toJSON of a result': { run: (raise) => ({ toJSON: raise }) },
