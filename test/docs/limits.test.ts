@@ -41,7 +41,6 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
     'TRANSACTION_ACTIONS_LIMIT',
     'shared/tasks/task/spawning.ts',
   ],
-  'bytes of that transaction': ['TRANSACTION_LIMIT_BYTES', 'shared/tasks/task/spawning.ts'],
   'children of `waitFor`': ['CHILDREN_LIMIT', 'shared/tasks/task/batch.ts'],
   'children of a batch': ['BATCH_LIMIT', 'shared/tasks/queue/batch-request.ts'],
   'items of `task.each`': ['ITEMS_LIMIT', 'shared/tasks/run/each.ts'],

@@ -181,8 +181,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'the task is null: pass': ({ leasehold }) => leasehold.tasks.enqueue(wrong(null), null),
       'the lock keys are "abc": must be a list': ({ session }) => session.lockAll(wrong('abc')),
       'signal = {}: must be an AbortSignal': ({ session }) => session.lock('k', { signal: wrong({}) }),
-      'signal = {}: must be an': ({ session }) =>
-        session.permit('s', { limit: 1, signal: wrong({}) }),
+      'signal = {}: must be an': ({ session }) => session.permit('s', { limit: 1, signal: wrong({}) }),
       'enqueueAll: item 1 is not a task: pass spawn(task, input, options)': ({ leasehold }) =>
         leasehold.tasks.enqueueAll(wrong([{ name: 'work' }])),
       'enqueueAll requires a list of tasks': ({ leasehold }) => leasehold.tasks.enqueueAll(wrong('work')),

@@ -1,15 +1,11 @@
 /** Checks the limits of tasks that a transaction creates, for each task and for all together. @throws ConfigurationError */
-import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import type { NewTask } from './task-store.ts';
 import type { Claim } from './task.ts';
 import { describeTask } from './task.ts';
 
-/** Limits of one DynamoDB transaction: actions, one of which is the parent's own, and bytes. */
+/** Limit of one DynamoDB transaction; one of its actions is the parent's own. Its bytes suffice for as many tasks: large inputs are beside. */
 export const TRANSACTION_ACTIONS_LIMIT = 100;
-const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
-/** Upper estimate of a row's size without its input. */
-const ROW_BYTES = 1024;
 
 /** @param writes other writes in the same transaction, in addition to the parent's */
 export function ensureSpawnable(parent: Claim, children: readonly NewTask[], writes: number): void {
@@ -29,12 +25,6 @@ export function ensureSpawnable(parent: Claim, children: readonly NewTask[], wri
       `${key} would end with ${plural(writes, 'write')} and ${plural(children.length, 'task')}, ` +
         `which take ${actions} actions with its own: ` +
         `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}; write or spawn less at once`,
-    );
-  const bytes = children.reduce((sum, child) => sum + bytesOf(child), 0);
-  if (bytes > TRANSACTION_LIMIT_BYTES)
-    throw new ConfigurationError(
-      `the ${plural(children.length, 'task')} that ${key} spawns have ${bytes} bytes: one transaction takes ` +
-        `${TRANSACTION_LIMIT_BYTES}; spawn fewer at once, or pass references`,
     );
 }
 
@@ -69,10 +59,6 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
 
 function idOf({ queue, id }: { readonly queue: string; readonly id: string }): string {
   return JSON.stringify([queue, id]);
-}
-
-function bytesOf(child: NewTask): number {
-  return ROW_BYTES + utf8Bytes(JSON.stringify(child.input));
 }
 
 function plural(count: number, what: string): string {

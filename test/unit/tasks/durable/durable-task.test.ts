@@ -75,7 +75,16 @@ describe('an execution', () => {
     });
     await kit.drain();
 
-    expect(Object.keys(seen).sort()).toEqual(['attempt', 'id', 'log', 'queue', 'schedule', 'signal', 'tenant']);
+    expect(Object.keys(seen).sort()).toEqual([
+      'attempt',
+      'id',
+      'log',
+      'queue',
+      'runId',
+      'schedule',
+      'signal',
+      'tenant',
+    ]);
   });
 
   test('continues with 20 results of 100 KB', async () => {

@@ -112,7 +112,7 @@ const WITHOUT_LIMITS = {
     ...['putPayload', 'enqueueWith', 'createBatch', 'getBatch', 'getFailure', 'markDead', 'cancel', 'expire'],
     ...['arrive', 'beat', 'arrivals', 'journalParts'],
   ],
-  queues: ['get', 'glance', 'change', 'noteUse', 'noteStarts'],
+  queues: ['get', 'glance', 'change', 'noteUse', 'noteStarts', 'listFinished'],
 };
 
 test('each operation has limits, or is known to have none', () => {

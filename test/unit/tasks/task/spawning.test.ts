@@ -56,8 +56,6 @@ describe('a commit', () => {
     ['more writes than a transaction takes', commit([], writes(100)), '100 writes and 0 tasks, which take 101 actions'],
     ['more tasks', commit(many(100)), '0 writes and 100 tasks, which take 101 actions'],
     ['both together', commit(many(50), writes(50)), 'which take 101 actions'],
-    ['tasks whose inputs are beside their rows', commit(many(50, {}, 17_000)), 'which take 101 actions'],
-    ['more bytes', commit(many(12, {}, 380_000)), 'one transaction takes 4194304; spawn fewer at once'],
     [
       'one id twice',
       commit([...many(1), ...many(1)]),
@@ -78,8 +76,11 @@ describe('a commit', () => {
     expect(await kit.tasks.get('child-0')).toBeUndefined();
   });
 
-  test('takes as many as a transaction does', async () => {
-    verb = commit(many(99));
+  test.each([
+    ['in their rows', 16_000],
+    ['beside their rows', 100_000],
+  ])('takes as many as a transaction does, with inputs %s', async (_where, bytes) => {
+    verb = commit(many(99, {}, bytes));
     await enqueueParent({});
 
     expect((await kit.drain()).settled.done).toBe(100);
@@ -114,11 +115,6 @@ describe('a commit', () => {
 describe('a task that waits', () => {
   test.each<[string, Verb, string]>([
     ['more than a hundred', waitFor(many(101)), 'waits for 101 children: must be at most 97'],
-    [
-      'children whose inputs are beside their rows',
-      waitFor(many(50, {}, 17_000)),
-      '1 write and 50 tasks, which take 102',
-    ],
     ['what is no list', waitFor(undefined as never), 'the children of task parent of queue default must be an array'],
     ['what is no request', waitFor(['work' as never]), 'number 1 is not a task request'],
     ['a child of another queue', waitFor(many(1, { queue: 'other' })), 'are of its own queue'],
