@@ -14,7 +14,7 @@ import { systemClock } from '../shared/core/runtime/clock.ts';
 import { validCron } from '../shared/tasks/schedule/cron.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { validSchedules } from '../shared/tasks/schedule/declaration.ts';
-import { validateSessionTiming } from '../shared/core/lease/timing.ts';
+import { MAX_TTL_MS, MIN_TTL_MS, validateSessionTiming } from '../shared/core/lease/timing.ts';
 
 /** Settings of a queue's workers that can be invalid, alone or in combination; times in milliseconds. */
 export interface WorkerSettings {
@@ -96,6 +96,8 @@ function validateTimes(settings: WorkerSettings): void {
     settings;
   for (const [what, ms] of Object.entries({ sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, deadlineMarginMs }))
     wholeNumber(what, ms, { min: 0 });
+  if (sessionTtlMs < MIN_TTL_MS || sessionTtlMs > MAX_TTL_MS)
+    throw new ConfigurationError(`sessionTtl = ${seconds(sessionTtlMs)}: must be ${seconds(MIN_TTL_MS)} to a day`);
   validateSessionTiming({ ttlMs: sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs, holderMarginMs: 0 });
   if (!Number.isInteger(workerTimeoutMs / 1000))
     throw new ConfigurationError(`workerTimeout = ${seconds(workerTimeoutMs)}: Lambda takes whole seconds`);

@@ -67,6 +67,8 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
     { workerTimeout: Duration.seconds(12), sessionTtl: Duration.seconds(10) },
     'workerTimeout = 12 s leaves less than 5 s for work before deadlineMargin = 10 s: raise workerTimeout or lower deadlineMargin',
   ],
+  [{ sessionTtl: Duration.days(3) }, 'sessionTtl = 259200 s: must be 0.3 s to a day'],
+  [{ sessionTtl: Duration.millis(299) }, 'sessionTtl = 0.299 s: must be 0.3 s to a day'],
   [{ workerTimeout: Duration.millis(60_500) }, 'workerTimeout = 60.5 s: Lambda takes whole seconds'],
   [{ workerTimeout: Duration.minutes(16) }, 'workerTimeout = 960 s: Lambda allows 900 s at most'],
   [

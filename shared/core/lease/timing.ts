@@ -30,7 +30,7 @@ export const MAX_LOCK_DELAY_MS = 60_000;
 export const DEFAULT_MAX_CLOCK_SKEW_MS = 1_000;
 /** A day, as in Consul. A later expiry is damage. */
 export const MAX_TTL_MS = 86_400_000;
-const MIN_TTL_MS = 300;
+export const MIN_TTL_MS = 300;
 const MAX_HOLDER_MARGIN_MS = 1_000;
 
 type GivenTiming = { readonly [Name in keyof SessionTiming]?: SessionTiming[Name] | undefined };
