@@ -32,16 +32,30 @@ const NOT_SHARING = [
   'proof/!(conjuncts)/**',
 ];
 
+/** Node loads these as it loads what ships: it strips the types, and nothing else changes them. */
+const SOURCES = 'test/unit/**';
+const NOT_SOURCES = ['{proof,console,consul}/**', 'test/!(unit)/**'];
+
 export default defineConfig(({ mode }) => {
   const { include, exclude } = mode in TIERS ? TIERS[mode as keyof typeof TIERS] : EVERY;
-  const project = (name: string, isolate: boolean, elsewhere: readonly string[]) => ({
+  const project = (name: string, isolate: boolean, elsewhere: readonly string[], runsSources = false) => ({
     extends: true as const,
-    test: { name, isolate, include: [...include], exclude: [...configDefaults.exclude, ...exclude, ...elsewhere] },
+    test: {
+      name,
+      isolate,
+      include: [...include],
+      exclude: [...configDefaults.exclude, ...exclude, ...elsewhere],
+      experimental: { viteModuleRunner: !runsSources },
+    },
   });
   return {
     plugins: mode === 'built' ? [builtModules()] : [],
     test: {
-      projects: [project('shared', false, NOT_SHARING), project('alone', true, SHARING)],
+      projects: [
+        project('sources', false, mode === 'built' ? [ALL] : NOT_SOURCES, true),
+        project('shared', false, mode === 'built' ? NOT_SHARING : [...NOT_SHARING, SOURCES]),
+        project('alone', true, SHARING),
+      ],
       globalSetup: 'test/support/global-setup.ts',
       reporters: ['default', new RunReporter()],
       pool: 'forks',

@@ -76,7 +76,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     from: 'HostBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)',
     to: 'HostBuffer.from(bytes.buffer)',
     test: 'test/unit/core/runtime/web.test.ts',
-    title: 'it writes a part of a larger buffer as that part alone',
+    title: 'writes a part of a larger buffer as that part alone',
   },
   {
     id: 'N103',
@@ -131,7 +131,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
 `,
     to: '',
     test: 'test/infra/task-workers.test.ts',
-    title: 'never one of ours',
+    title: 'a variable that is added later belongs to the code, never to us',
   },
   {
     id: 'N79',
@@ -174,7 +174,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
       },
     ],
     test: 'test/cli/tasks.test.ts',
-    title: 'those that each option leaves',
+    title: 'retries the dead tasks that each option selects',
   },
   {
     id: 'N185',
