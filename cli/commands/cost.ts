@@ -34,6 +34,7 @@ export function costCommand(bind: Bind): Command {
       .conflicts(['inputBytes', 'deflatedShare']),
   );
   command.addOption(new Option('--tracing', 'with X-Ray').default(false));
+  command.addOption(new Option('--list-finished', 'with finished tasks listed').default(false));
   command.addOption(new Option('--no-alarms', 'without the alarms'));
   command.addOption(new Option('--no-dashboard', 'without the dashboard'));
   return bind<Options>(command.addHelpText('after', HELP), cost);

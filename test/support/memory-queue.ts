@@ -21,6 +21,7 @@ import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import { registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Slice } from '../../shared/tasks/task/slice.ts';
+import { ListedQueues } from '../../shared/tasks/task/listed-queues.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
@@ -41,6 +42,7 @@ export interface MemoryQueue {
   readonly runtime: Runtime;
   readonly tasks: TaskStore;
   readonly operations: TaskOperatorStore;
+  readonly queues: QueueStore;
   readonly client: TaskClient;
   readonly operator: TaskOperator;
   /** Requests of all processes. */
@@ -74,8 +76,7 @@ interface MemoryWorkOptions {
   readonly asksQueue?: boolean;
 }
 
-interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations'> {
-  readonly queues: QueueStore;
+interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations' | 'queues'> {
   readonly sessions: SessionStore;
 }
 
@@ -90,12 +91,12 @@ export function openMemoryQueue(
   const meter = createMeter();
   const storesOf = (process?: Mortal): Stores => {
     const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter, grantFor });
-    const options = { table: TABLE, shards: 1, onCreated };
+    const options = { table: TABLE, shards: 1, onCreated, listed: new ListedQueues() };
     return {
       tasks: createTaskStore(sender, options),
       operations: createTaskOperatorStore(sender, options),
       sessions: createSessionStore(sender, TABLE),
-      queues: createQueueStore(sender, TABLE),
+      queues: createQueueStore(sender, TABLE, options.listed),
     };
   };
   const stores = storesOf();
@@ -106,6 +107,7 @@ export function openMemoryQueue(
     meter,
     tasks: stores.tasks,
     operations: stores.operations,
+    queues: stores.queues,
     client: new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE }),
     operator: new TaskOperator({ ...stores, runtime, gauge: noSkewGauge }, { queue: QUEUE }),
     start,

@@ -24,13 +24,13 @@ const STORAGE_OVERHEAD_BYTES = 100;
 export type VerbTable = ReturnType<typeof tableOf>;
 
 type Shape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems'> &
-  Partial<Pick<Workload, 'steps'>>;
+  Partial<Pick<Workload, 'steps' | 'listFinished'>>;
 
 export function verbTable(shape: Shape): VerbTable {
   return tableOf(shape);
 }
 
-function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 0 }: Shape) {
+function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 0, listFinished = false }: Shape) {
   const stored = (bytes: number): number => (bytes < DEFLATE_FROM_BYTES ? bytes : Math.ceil(bytes * deflatedShare));
   const isApart = inputBytes > INPUT_LIMIT_BYTES;
   const input = isApart ? BYTES.reference : stored(inputBytes);
@@ -38,15 +38,16 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
   const row = (bytes: number, perUnit = 1_024): number => Math.ceil(bytes / perUnit);
   const [ready, running] = [row(BYTES.ready + input), row(BYTES.running + input)];
   const ended = Math.max(running, row(BYTES.done + input + result));
+  const entry = listFinished ? 1 : 0;
   const payloadBytes = isApart ? BYTES.payload + stored(inputBytes) : 0;
   const payload = row(payloadBytes);
   return {
     /** With its payload. */
     enqueue: units(ready + payload, 1),
     claim: units(running),
-    complete: units(ended, 1),
+    complete: units(ended, 1, entry),
     /** With the user's items. */
-    commit: commitItems === 0 ? units(ended, 1) : units(2 * (ended + commitItems), 1),
+    commit: commitItems === 0 ? units(ended, 1, entry) : units(2 * (ended + commitItems), 1, entry),
     /** Refused by one of their conditions, and barred. */
     refusedCommit: units(2 * (running + commitItems) + row(BYTES.running + '#sequence'.length + 1 + input)),
     retry: units(Math.max(running, row(BYTES.retried + input)), 2),

@@ -54,6 +54,8 @@ export interface Workload extends Figures {
   readonly dashboard: boolean;
   /** X-Ray tracing of the functions. */
   readonly tracing: boolean;
+  /** The queue lists its finished tasks. */
+  readonly listFinished: boolean;
 }
 
 export const DEFAULT_WORKLOAD: Workload = {
@@ -62,6 +64,7 @@ export const DEFAULT_WORKLOAD: Workload = {
   alarms: true,
   dashboard: true,
   tracing: false,
+  listFinished: false,
 };
 
 /** @throws ConfigurationError naming the invalid figure */

@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { EVENTS } from '../../../../bench/events.ts';
+import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { Workload } from '../../../../shared/operate/cost/workload.ts';
 import { estimateCost, sizeOfJson } from '../../../../shared/operate/cost/estimate.ts';
@@ -12,7 +13,7 @@ import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';
 import type { Json } from '../../../../shared/tasks/task/task.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
-import { openMemoryQueue } from '../../../support/memory-queue.ts';
+import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
 const TASKS = 48;
 const estimated = (changes: Partial<Workload>): number =>
@@ -73,14 +74,17 @@ describe('tasks with companion rows', () => {
       { commits: 2, refusals: (n) => Number(n % 3 === 0) },
       { commitItems: 2, refusedCommitsPerTask: 1 / 3 },
     ],
+    ['ones that are listed once they have ended', 60, {}, { listFinished: true }],
     ['ones of which half are tried twice', 60, { seconds: 0.02, fails: (n) => n % 3 === 0 }, { attemptsPerTask: 1.5 }],
   ])('%s', async (_what, inputBytes, behaviour, workload) => {
     const q = openMemoryQueue();
+    const { listFinished: asksQueue = false } = workload;
+    if (asksQueue) await q.queues.listFinished(QUEUE, undefined, true, stampOf(q.runtime));
     const work = working(q, behaviour);
     const all = inputs(inputBytes);
     for (const input of all) await q.client.enqueue(work, input);
 
-    const report = await q.work({ work });
+    const report = await q.work({ work }, { asksQueue });
 
     expect(report?.settled.done).toBe(TASKS);
     const refusedPerTask = (report?.claimsRefused ?? 0) / TASKS;
