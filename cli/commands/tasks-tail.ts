@@ -1,10 +1,9 @@
 /**
- * `leasehold tasks tail`: prints a line for each task that ends, on an engine of this machine.
- * It reads the table's stream. On AWS it is refused, because a stream's shard allows only two readers,
- * and the waker of deployed queues is one of them.
+ * `leasehold tasks tail`: prints a line for each task that ends.
+ * On an engine of this machine it reads the table's stream. Elsewhere a stream's shard allows only two readers, and the waker of deployed
+ * queues is one of them: there it reads the queue's list of finished tasks.
  */
 import { Command } from 'commander';
-import { ConfigurationError } from '../../shared/core/errors.ts';
 import { isLoopback } from '../../shared/dynamo/wire/endpoint.ts';
 import { changedTasks } from '../../shared/dynamo/inserted.ts';
 import { followTable } from '../../shared/dynamo/table-stream.ts';
@@ -14,6 +13,7 @@ import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import type { Output } from '../output.ts';
 import { moment, printable, shortened, span } from '../output.ts';
+import { followList } from '../queue/ended-list.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
@@ -26,22 +26,23 @@ export function tasksTailCommand(bind: Bind): Command {
   const command = new Command('tail')
     .description(
       'Prints a line for each task that ends and each attempt that fails, until interrupted. ' +
-        'Works with an engine on this machine, such as the one of leasehold dev.',
+        'Elsewhere than on an engine of this machine it prints only ends, of a queue that lists finished tasks ' +
+        '(leasehold work --list-finished), and reads half a read unit every two seconds for each of its shards.',
     )
     .option('--name <name>', 'only those of this definition', name)
-    .option('--failed', 'only attempts that failed');
+    .option('--failed', 'only attempts that failed; of a list, dead tasks and those that ended after a failed attempt');
   return bind<Options>(command, tail);
 }
 
 async function tail({ output, connect, settings, runtime }: Context, options: Options): Promise<ExitCode> {
   const { endpoint, table } = settings;
-  if (endpoint === undefined || !isLoopback(endpoint))
-    throw new ConfigurationError(
-      'tail reads the stream of an engine on this machine: pass its --endpoint, as leasehold dev prints it. ' +
-        'A deployed table has 2 readers a shard at most, and its waker is one: there, look at metrics and logs',
-    );
   using connection = await connect();
-  const { queue, store } = connection.queue(options.queue, options.shards);
+  const there = connection.queue(options.queue, options.shards);
+  if (endpoint === undefined || !isLoopback(endpoint))
+    return await untilInterrupted((interrupted) =>
+      followList(there, options, { output, clock: runtime.clock }, interrupted),
+    );
+  const { queue, store } = there;
   /** The last printed end of each task, because a row changes more often than its task ends. */
   const told = new Map<string, string>();
   return await untilInterrupted((interrupted) =>

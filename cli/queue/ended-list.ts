@@ -2,6 +2,7 @@
 import type { EndedNumbers, NameNumbers } from '../../shared/tasks/queue/ended-numbers.ts';
 import { NUMBERS_SINCE, numbersOf } from '../../shared/tasks/queue/ended-numbers.ts';
 import { doesNotList } from '../../shared/tasks/queue/ended-tasks.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { When } from '../../shared/core/validate/moment.ts';
 import type { EndedEntry, EndedQuery } from '../../shared/tasks/task/ended-list.ts';
 import { hasFailed } from '../../shared/tasks/task/ended-list.ts';
@@ -49,6 +50,54 @@ export async function listEnded(
   );
   output.note(`complete since ${moment(record.listedSince)}; leasehold tasks show ID has the whole story of one`);
   return true;
+}
+
+/** How often the list is read, and how late an entry may appear in it, or its clock be behind ours. */
+const FOLLOW_MS = { every: 2_000, late: 10_000 };
+
+/** Prints a line for each task that ends from now on, until interrupted. @throws ConfigurationError if the queue does not list */
+export async function followList(
+  { shards, operator }: Pick<QueueConnection, 'operator' | 'shards'>,
+  options: { readonly name?: string; readonly failed?: boolean },
+  { output, clock }: { readonly output: Output; readonly clock: Clock },
+  interrupted: AbortSignal,
+): Promise<void> {
+  const since = clock.now();
+  /** When each printed task ended: it may end again after a retry. */
+  const told = new Map<string, number>();
+  while (!interrupted.aborted) {
+    const from = Math.max(since, clock.now() - FOLLOW_MS.late);
+    const found = wanted(operator.ended({ shards, since: new Date(from) }), {
+      name: options.name,
+      failed: options.failed === true,
+    });
+    const fresh: EndedEntry[] = [];
+    for await (const entry of found) if (told.get(entry.id) !== momentOf(entry)) fresh.push(entry);
+    for (const [id, at] of told) if (at < from) told.delete(id);
+    for (const entry of fresh.toReversed()) {
+      told.set(entry.id, momentOf(entry));
+      output.answer(entry, () => lineOf(entry, output));
+    }
+    // An interrupt is the normal end.
+    await clock.sleep(FOLLOW_MS.every, interrupted).catch(() => undefined);
+  }
+}
+
+function momentOf(entry: EndedEntry): number {
+  return entry.kind === 'damaged' ? Infinity : entry.at;
+}
+
+function lineOf(entry: EndedEntry, output: Output): string {
+  if (entry.kind === 'damaged') return `damaged entry  ${printable(entry.id)}  ${shortened(entry.text, 100)}`;
+  const { at, state, name, id, attempts, ranMs, label } = entry;
+  const took = ranMs === undefined ? '' : `, ${span(ranMs)}`;
+  return [
+    moment(at),
+    output.style(state === 'dead' ? 'red' : 'green', state.padEnd(9)),
+    `${printable(name ?? '')} ${printable(id)}`,
+    `attempt ${attempts ?? '?'}${took}`,
+    ...(label === undefined ? [] : [shortened(label, 64)]),
+  ].join('  ');
 }
 
 /** The sentence for a queue without the list. */
