@@ -2,19 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server/server.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { openPage, visit } from './support/console-page.ts';
-import { openConsole } from './support/console.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { browsedConsole, canBrowse, openPage, visit } from './support/console-page.ts';
 import type { Scene } from './support/console-scene.ts';
 import { stageScene } from './support/console-scene.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
 const press = (name: string | RegExp) => async (page: Page) => {
@@ -55,23 +48,12 @@ const SIZES = [
   { width: 400, height: 860 },
 ];
 
-describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds nothing', () => {
-  let table: CommandTable;
+describe.skipIf(!canBrowse)('axe-core finds nothing', () => {
   let scene: Scene;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
-    table = await openCommandTable(endpoint ?? '');
+  const its = browsedConsole({ queues: ['default', 'media'] }, async ({ table }) => {
     scene = await stageScene(table);
-    running = await openConsole(table, { queues: ['default', 'media'] });
-    browser = await launchBrowser(chromium ?? '');
   });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    await scene[Symbol.asyncDispose]();
-    closeCommandTable(table);
-  });
+  afterAll(() => scene[Symbol.asyncDispose]());
 
   async function violations(page: Page): Promise<readonly string[]> {
     const { passes, violations: found } = await page.evaluate<AxeResults>('axe.run()');
@@ -84,7 +66,10 @@ describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds not
 
   test.each(Object.entries(PLACES))('on: %s', async (_, { hash, prepare }) => {
     // The page's own policy forbids scripts from elsewhere, which is what the tool is.
-    await using opened = await openPage(browser, running.invite(), { reducedMotion: 'reduce', bypassCSP: true });
+    await using opened = await openPage(its.browser, its.running.invite(), {
+      reducedMotion: 'reduce',
+      bypassCSP: true,
+    });
     const { page } = opened;
     await visit(page, hash);
     await page.locator('#bar .feed.live').waitFor();
@@ -99,7 +84,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds not
   });
 
   test('finds nothing on the access page', async () => {
-    await using opened = await openPage(browser, running.address, { bypassCSP: true });
+    await using opened = await openPage(its.browser, its.running.address, { bypassCSP: true });
     await opened.page.evaluate(AXE);
     expect(await violations(opened.page)).toEqual([]);
   });

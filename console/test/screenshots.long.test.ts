@@ -1,19 +1,12 @@
 /** Every page at two widths, in light and dark: stored as pictures, and checked for faults. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server/server.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
-import { openPage } from './support/console-page.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import { openConsole } from './support/console.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { browsedConsole, canBrowse, openPage } from './support/console-page.ts';
 import type { Scene } from './support/console-scene.ts';
 import { stageScene } from './support/console-scene.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
 const FOLDER = path.resolve(import.meta.dirname, '../../.leasehold/screenshots');
 
 interface Shot {
@@ -57,31 +50,20 @@ const PAGES: Readonly<Record<string, Shot>> = {
 
 const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
 
-describe.skipIf(endpoint === null || chromium === undefined)('the pages of the console', () => {
-  let table: CommandTable;
+describe.skipIf(!canBrowse)('the pages of the console', () => {
   let scene: Scene;
-  let running: RunningConsole;
-  let browser: Browser;
-  beforeAll(async () => {
+  const its = browsedConsole({ queues: ['default', 'media'] }, async ({ table }) => {
     mkdirSync(FOLDER, { recursive: true });
-    table = await openCommandTable(endpoint ?? '');
     scene = await stageScene(table);
-    running = await openConsole(table, { queues: ['default', 'media'] });
-    browser = await launchBrowser(chromium ?? '');
   });
-  afterAll(async () => {
-    await browser.close();
-    await running.close();
-    await scene[Symbol.asyncDispose]();
-    closeCommandTable(table);
-  });
+  afterAll(() => scene[Symbol.asyncDispose]());
 
   test.each(Object.entries(PAGES))(
     'fit on desktop and phone, in light and dark: %s',
     async (name, { hash, prepare }) => {
-      await using opened = await openPage(browser, running.invite(), { reducedMotion: 'reduce' });
+      await using opened = await openPage(its.browser, its.running.invite(), { reducedMotion: 'reduce' });
       const { page, complaints } = opened;
-      await page.goto(`${running.address}${hash}`);
+      await page.goto(`${its.running.address}${hash}`);
       await page.locator('main:not([aria-busy]) :is(h1, .empty)').first().waitFor();
       await prepare?.(page);
       for (const [size, viewport] of Object.entries(SIZES))

@@ -1,24 +1,13 @@
 /** Many dead tasks in groups, on wide and narrow screens, read in steps. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConsoleConnection } from '../../server/connection.ts';
-import type { RunningConsole } from '../../server/server.ts';
 import { DeadLook } from '../../server/views/dead.ts';
 import { KnownNames } from '../../server/views/known-names.ts';
-import { connectDynamo } from '../../../shared/dynamo/connect.ts';
-import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
-import type { CommandTable } from '../../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
-import { PATIENT } from '../../../test/support/patient.ts';
 import { claimed, stamp } from '../../../test/support/tasks.ts';
-import { findChromium, launchBrowser } from '../../../test/support/browser.ts';
-import { openOn } from './console-page.ts';
-import { CONSOLE_SHARDS, openConsole } from './console.ts';
+import { browsedConsole, canBrowse, openOn } from './console-page.ts';
+import { CONSOLE_SHARDS } from './console.ts';
 
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
 const AT_A_TIME = 100;
 const GROUPS = 4;
 const SIZES = [
@@ -31,20 +20,8 @@ export function describeTriageOf(count: number): void {
   const whole = (n: number): string => n.toLocaleString('en-US');
   const each = count / GROUPS;
 
-  describe.skipIf(endpoint === null || chromium === undefined)(`the triage of ${count} dead tasks`, () => {
-    let table: CommandTable;
-    let running: RunningConsole;
-    let browser: Browser;
-    beforeAll(async () => {
-      table = await openCommandTable(endpoint ?? '');
-      const sender = new Sender({
-        ...connectDynamo({ endpoint: table.endpoint }, systemRuntime),
-        runtime: systemRuntime,
-        policy: PATIENT,
-      });
-      const tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
-      running = await openConsole(table);
-      browser = await launchBrowser(chromium ?? '');
+  describe.skipIf(!canBrowse)(`the triage of ${count} dead tasks`, () => {
+    const its = browsedConsole({}, async ({ tasks }) => {
       for (let from = 0; from < count; from += AT_A_TIME)
         await Promise.all(
           Array.from({ length: AT_A_TIME }, async (_, n) => {
@@ -55,14 +32,9 @@ export function describeTriageOf(count: number): void {
           }),
         );
     });
-    afterAll(async () => {
-      await browser.close();
-      await running.close();
-      closeCommandTable(table);
-    });
 
     test.each(SIZES)('fits a screen of $viewport.width', async (size) => {
-      await using opened = await openOn(browser, running, 'tasks?queue=many&state=dead', size);
+      await using opened = await openOn(its.browser, its.running, 'tasks?queue=many&state=dead', size);
       const { page } = opened;
       await page.getByText(`${whole(count)} dead tasks in ${GROUPS} groups`).waitFor();
       expect(await page.getByRole('button', { name: new RegExp(`^Retry ${whole(each)}…`) }).count()).toBe(GROUPS);
@@ -82,10 +54,8 @@ export function describeTriageOf(count: number): void {
 
     test('reads in priced steps, until every dead task is in a group', async () => {
       const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
-      using connection = new ConsoleConnection(
-        { table: table.table, endpoint: table.endpoint, ...settings },
-        systemRuntime,
-      );
+      const { table, endpoint } = its.table;
+      using connection = new ConsoleConnection({ table, endpoint, ...settings }, systemRuntime);
       const look = new DeadLook(connection, new KnownNames());
       const query = { queue: 'many', name: '', id: '', fault: undefined };
       const first = await look.look({ ...query, isWhole: false });
