@@ -219,16 +219,9 @@ function withAdvice(message: string): string {
     : message;
 }
 
-function tellFailed({ task, log }: ClaimHolder, { name, message }: TaskError): void {
-  const { queue, id, name: task_, attempts } = task;
-  log.warn('task attempt failed', {
-    task: id,
-    name: task_,
-    queue,
-    attempt: attempts,
-    error: { name, message },
-    then: 'dead',
-  });
+function tellFailed({ task, log }: ClaimHolder, error: TaskError): void {
+  const { queue, id, name, attempts } = task;
+  log.warn('task attempt failed', { task: id, name, queue, attempt: attempts, error, then: 'dead' });
 }
 
 /** The SDK's logger takes any values; ours a text. */

@@ -1,4 +1,5 @@
 /** The journal of a durable execution as a list of events, in the words of AWS's history. */
+import { defined } from '../../core/defined.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { callbackIdOf } from './callback-id.ts';
 import type { Element, Entry, OperationType } from './entry.ts';
@@ -15,14 +16,6 @@ export interface HistoryEvent {
   readonly [details: string]: unknown;
 }
 
-const NAMES: Readonly<Record<OperationType, string>> = {
-  STEP: 'Step',
-  WAIT: 'Wait',
-  CALLBACK: 'Callback',
-  CHAINED_INVOKE: 'ChainedInvoke',
-  CONTEXT: 'Context',
-  EXECUTION: 'Execution',
-};
 const VERBS = {
   start: 'Started',
   succeed: 'Succeeded',
@@ -69,7 +62,7 @@ class History {
     if (a === 'start' && y === 'WAIT') this.#waits.set(i, { at: t + (entry.d ?? 0) * 1_000, seconds: entry.d ?? 0 });
     const verb = a === 'retry' && e === undefined ? 'Succeeded' : VERBS[a];
     const details = a === 'start' ? this.#startOf(y, entry) : endOf(y, entry, attempts);
-    this.#tell(`${NAMES[y]}${verb}`, t, entry, details);
+    this.#tell(`${inCamelCase(y)}${verb}`, t, entry, details);
   }
 
   end(): readonly HistoryEvent[] {
@@ -112,13 +105,16 @@ class History {
   }
 }
 
+function inCamelCase(type: OperationType): string {
+  return type.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 function endOf(y: OperationType, { a, r, e, d, x }: Entry, attempts: number): Readonly<Record<string, unknown>> {
-  return {
-    ...(r === undefined ? {} : { Result: { Payload: r, Truncated: false } }),
-    ...(e === undefined ? {} : { Error: { Payload: e } }),
-    ...(y === 'STEP' && {
-      RetryDetails: { CurrentAttempt: attempts, ...(a === 'retry' ? { NextAttemptDelaySeconds: d ?? 0 } : {}) },
-    }),
-    ...(x === true ? { ReplayChildren: true } : {}),
-  };
+  const NextAttemptDelaySeconds = a === 'retry' ? (d ?? 0) : undefined;
+  return defined({
+    Result: r === undefined ? undefined : { Payload: r, Truncated: false },
+    Error: e && { Payload: e },
+    RetryDetails: y === 'STEP' ? defined({ CurrentAttempt: attempts, NextAttemptDelaySeconds }) : undefined,
+    ReplayChildren: x,
+  });
 }

@@ -21,12 +21,12 @@ import { barred } from '../run/bar.ts';
 import type { ClaimHolder } from '../run/claim-holder.ts';
 import { entryWithContent } from './arrival.ts';
 import type { Element, Entry, OperationError } from './entry.ts';
-import { joined, parted } from './entry.ts';
+import { joined, openKeyOf, parted } from './entry.ts';
 import type { JournalEnd, JournalStore } from './journal-store.ts';
 import type { Asked } from './asked-entries.ts';
 import { JournalLimitError, ensureEntryFits, inTransactions } from './asked-entries.ts';
 import type { OperationState } from './operations.ts';
-import { Operations, isOver } from './operations.ts';
+import { Operations } from './operations.ts';
 import { elementsOfPart, packed, partsOf, unpacked } from './packed.ts';
 
 /**
@@ -108,13 +108,9 @@ export class Journal {
 
   /** Lets time pass, and writes which callbacks have timed out. */
   async refresh(): Promise<void> {
-    let late = this.operations.timedOut(this.now, this.#beatOf);
     // A heartbeat does not change the nonce, so the row may be older.
-    if (late.some(({ e }) => e?.ErrorType === 'Callback.Heartbeat')) {
-      await this.#look();
-      late = this.operations.timedOut(this.now, this.#beatOf);
-    }
-    if (late.length > 0) await this.#write(late.map((entry) => ({ entry, effects: [] })));
+    if (this.#late.some(({ e }) => e?.ErrorType === 'Callback.Heartbeat')) await this.#look();
+    if (this.#late.length > 0) await this.#write(() => this.#late.map((entry) => ({ entry, effects: [] })));
     this.operations.tick(this.now);
   }
 
@@ -141,7 +137,7 @@ export class Journal {
   /** Folds and writes entries, with what else their transactions do. */
   async record(asked: readonly Asked[]): Promise<readonly OperationState[]> {
     this.#ensureFits(asked.map(({ entry }) => entry));
-    for (const some of inTransactions(asked)) await this.#write(some);
+    for (const some of inTransactions(asked)) await this.#write(() => some);
     this.operations.tick(this.now);
     return this.operations.takeChanged();
   }
@@ -149,7 +145,7 @@ export class Journal {
   /** @returns whether the claim has ended. Otherwise the code can continue */
   async suspend(latest: number): Promise<boolean> {
     // A suspension does not spill.
-    if (packed(this.#texts).bytes > 4 * this.#tail) await this.#write([]);
+    if (packed(this.#texts).bytes > 4 * this.#tail) await this.#write();
     await this.#flush();
     const now = this.now;
     const at = Math.min(latest, this.operations.wakeAt(this.#beatOf));
@@ -202,6 +198,10 @@ export class Journal {
     return Math.max(0, this.operations.wakeAt(this.#beatOf) - this.now);
   }
 
+  get #late(): readonly Entry[] {
+    return this.operations.timedOut(this.now, this.#beatOf);
+  }
+
   readonly #beatOf = (op: string): number | undefined => this.#row.beats[op];
 
   #soften(entries: readonly Entry[]): void {
@@ -212,7 +212,7 @@ export class Journal {
   /** Writes what is only kept here, if it is too much for the write that ends the invocation. */
   async #flush(): Promise<void> {
     const bytes = this.#soft.reduce((sum, { r }) => sum + 200 + (r === undefined ? 0 : utf8Bytes(r)), 0);
-    if (bytes > SOFT_BYTES) await this.#write([]);
+    if (bytes > SOFT_BYTES) await this.#write();
   }
 
   #ensureFits(entries: readonly Entry[]): void {
@@ -238,22 +238,18 @@ export class Journal {
 
   #elementOf(entries: readonly Entry[]): string {
     const e = joined(entries, (id) => this.#isWritten.has(id));
-    for (const { i } of e) if (i !== undefined) this.#isWritten.add(i);
     return JSON.stringify({ e, w: [this.#claim.leaseCounter, ++this.#sequence] } satisfies Element);
   }
 
-  async #write(asked: readonly Asked[]): Promise<void> {
-    const entries = asked.map(({ entry }) => entry);
-    let element = this.#elementOf([...this.#soft, ...entries]);
-    const opened = entries.filter(({ a, c }) => a === 'start' && c !== undefined);
-    const closed = entries.flatMap(({ a, i = '' }) => (a === 'timeout' ? (this.operations.get(i)?.openKey ?? []) : []));
-    const write = {
-      opened: opened.map(({ i = '', c = '' }) => `${i}.${c}`),
-      closed,
-      hasBeats: opened.some(({ h }) => h !== undefined),
-      effects: asked.flatMap(({ effects }) => effects),
-    };
+  /** @param asks called again if something has arrived: an operation that was answered in time has not timed out */
+  async #write(asks: () => readonly Asked[] = () => []): Promise<void> {
     for (;;) {
+      const asked = asks();
+      const entries = asked.map(({ entry }) => entry);
+      const written = [...this.#soft, ...entries];
+      const element = this.#elementOf(written);
+      const opened = entries.filter(({ a, c }) => a === 'start' && c !== undefined);
+      const timedOut = entries.filter(({ a }) => a === 'timeout');
       const all = [...this.#texts, element];
       const { elements, bytes } = packed(all);
       const newParts = bytes > this.#tail ? partsOf(all) : [];
@@ -263,7 +259,10 @@ export class Journal {
       const keptUntil = this.now + 2 * this.#executionMs;
       const life = parts === 0 ? this.#claim.leaseCounter : this.#row.life;
       const refused = await this.#send({
-        ...write,
+        opened: opened.map(({ i = '', c = '' }) => openKeyOf(i, c)),
+        closed: timedOut.flatMap(({ i = '' }) => this.operations.get(i)?.openKey ?? []),
+        hasBeats: opened.some(({ h }) => h !== undefined),
+        effects: asked.flatMap(({ effects }) => effects),
         elements: tail,
         seen: this.#seen,
         newParts,
@@ -273,6 +272,7 @@ export class Journal {
       });
       if (refused === undefined) {
         this.#soft = [];
+        for (const { i } of written) if (i !== undefined) this.#isWritten.add(i);
         for (const entry of entries) this.operations.apply(entry);
         this.#texts = newParts.length > 0 ? [] : all;
         this.#row = { ...this.#row, elements: tail, parts: parts + newParts.length, life };
@@ -281,19 +281,7 @@ export class Journal {
         return;
       }
       await this.#take(refused);
-      this.#sequence++;
-      element = this.#withoutAnswered(element);
     }
-  }
-
-  /** Operations that were answered in time have not timed out. */
-  #withoutAnswered(element: string): string {
-    const given = JSON.parse(element) as Element;
-    const isAnswered = ({ a, i = '' }: Entry): boolean => {
-      const state = a === 'timeout' ? this.operations.get(i) : undefined;
-      return state !== undefined && isOver(state);
-    };
-    return JSON.stringify({ ...given, e: given.e.filter((entry) => !isAnswered(entry)) } satisfies Element);
   }
 
   /** @returns the row's part, if something has arrived that this holder had not seen */

@@ -153,10 +153,6 @@ export class Operations {
     return [...this.#states.values()].filter(isVisible);
   }
 
-  all(): readonly OperationState[] {
-    return [...this.#states.values()];
-  }
-
   #redrive({ t, d = 0 }: Entry): void {
     this.#beganAt = t;
     this.#generation = d;
