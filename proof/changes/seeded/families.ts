@@ -10,8 +10,8 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'M53',
     what: 'a commit records its end without its result',
     file: TASK_STORE,
-    from: 'const own = commitTask(this.table, claim, { result: encode(result), children: spawnedIn(effects) }, stamp);',
-    to: 'const own = commitTask(this.table, claim, { result: undefined, children: spawnedIn(effects) }, stamp);',
+    from: 'const own = commitTask(this.table, claim, { result: encode(result), children: spawnedIn(effects) }, ending);',
+    to: 'const own = commitTask(this.table, claim, { result: undefined, children: spawnedIn(effects) }, ending);',
     killedBy: ['I17'],
   },
   {

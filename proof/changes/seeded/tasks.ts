@@ -31,8 +31,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'M4',
     what: 'a waiting task carries a TTL, and is swept',
     file: STATEMENTS,
-    from: `{\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && { children: children.id }),\n  }`,
-    to: `(((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))({\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && { children: children.id }),\n  }))`,
+    from: '    ...(children && { children: children.id }),\n  };',
+    to: '    ...(children && { children: children.id }),\n    ttl: Math.floor(now / 1_000),\n  };',
     killedBy: ['I15'],
   },
   {

@@ -41,10 +41,10 @@ import { Journal } from './journal.ts';
 import { judgedSdk } from './sdk.ts';
 
 /** The task for a durable task's code: its data, without the verbs, because the SDK has its own. */
-export interface DurableTaskInfo extends Pick<
+export type DurableTaskInfo = Pick<
   TaskContext,
   'id' | 'runId' | 'queue' | 'tenant' | 'attempt' | 'signal' | 'log' | 'schedule'
-> {}
+>;
 
 interface DurablePolicy<Input, Given> extends Pick<
   TaskOptions<Input, unknown, Given>,
