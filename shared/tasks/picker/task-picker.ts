@@ -12,6 +12,9 @@
  * What goes first: the next task of a key or line whose task has just ended here; tasks of crashed workers; then the oldest.
  * Tasks that were announced are read by their ids for a slot that would otherwise rest: at once, or when they are due.
  *
+ * Where to change what: priorities are `PRIORITIES` in `../task/task.ts`, and `partitions.ts` names the lowest; a key's limit is judged in
+ * `../task/key-limit.ts` and remembered in `waits.ts`; how often anything is polled is in `partitions.ts`, with numbers of `tuning.ts`.
+ *
  * Nothing here is needed for safety. All reads may be stale; a wrong guess costs a refused claim. Three mistakes cost more, and each has
  * happened: not reading a full key's running tasks (if their worker has crashed, the key stands still for ever), counting the tasks of full
  * keys as a tenant's share (its other keys starve), and exiting before the last partition was polled (tasks wait for the next tick).
