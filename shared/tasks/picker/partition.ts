@@ -200,7 +200,7 @@ export class Partition {
   /** Of the oldest entries, those of the share, and those of others that have stayed: a worker that has crashed holds any of them. */
   #stayed(hints: readonly Hint[], worth: readonly Hint[]): readonly Hint[] {
     const stayed = worth.filter(({ id }) => this.#isMine(id) || this.#oldest.has(id));
-    // Each worker tries a few of those of others, and of the rest only what is abandoned.
+    // Of others' entries it tries a random few in full; the rest only if their worker has crashed.
     this.#ofOthers = new Set(stayed.flatMap(({ id }) => (this.#isMine(id) || this.#isDrawn ? [] : [id])));
     this.#oldest = new Set(hints.map(({ id }) => id));
     return stayed;
@@ -219,7 +219,7 @@ export class Partition {
     return this.isOwn && this.#widened === 0 ? mine : shuffled(this.#ports.runtime.random, mine);
   }
 
-  /** A walk begins again with the oldest tasks of a group, and would walk over those of others each time, so entries are drawn instead. */
+  /** A walk begins again with each group's oldest task. A fixed share would pass the same foreign tasks each time, so entries are drawn. */
   async #walkOn({ wanted, isWorthReading, visit, admit }: PollQuery): Promise<number> {
     const { runtime, onDamaged, isPaused } = this.#ports;
     const [tried, passed] = [new Set<string>(), new Set<string>()];

@@ -15,7 +15,7 @@ export class Share {
   readonly isPlanned: boolean;
   readonly #random: Random;
   #slice: Slice;
-  /** How many entries to take at once: one more after each claim that is won, and one after one that is lost. */
+  /** How many entries to take at once. Grows by one with each claim won; a lost claim sets it to one. */
   #most: number;
   #won = 0;
   #lost = 0;
@@ -40,7 +40,7 @@ export class Share {
     return of === 1 || isInSlice(id, { nth: this.#slice.nth % of, of });
   }
 
-  /** Draws an entry of anybody's with the chance that it is in the share, or that many times the chance. */
+  /** Draws an entry of anybody's with the chance that it is in the share; `times` multiplies the chance. */
   isDrawn(widened: number, times = 1): boolean {
     return this.#random.next() * this.#of(widened) <= times;
   }
@@ -51,7 +51,7 @@ export class Share {
     if (isWon) this.#won++;
     else this.#lost++;
     const all = this.#won + this.#lost;
-    // The others of a plan are few.
+    // Planned workers are few, so they tolerate some losses first.
     const isTooMany = this.#lost * CLAIMS_PER_LOSS > all && (this.#lost >= CLAIMS_PER_LOSS || !this.isPlanned);
     if (!isWon && isTooMany) this.#narrow(all / Math.max(1, this.#won));
     else if (all >= 2 * PAGE_ENTRIES) this.#won = this.#lost = 0;

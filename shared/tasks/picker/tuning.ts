@@ -8,7 +8,7 @@
 export const PAGE_ENTRIES = 50;
 /** Rows older than this are read again before a task is tried, because others may have taken it. Set by `bench scale`, refused claims. */
 export const FRESH_MS = 400;
-/** The least time between two polls of a partition that had nothing, for each own partition. Set by `bench start --lag 50`, live. */
+/** A round of polls of all own partitions takes at least this long for each of them. Set by `bench start --lag 50`, live. */
 export const MIN_POLL_GAP_MS = 40;
 /** A worker that was started for due tasks polls each partition in this time, while indexes may lag. Set by `bench fanout`. */
 export const START_MS = 2_000;

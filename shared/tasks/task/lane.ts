@@ -25,7 +25,7 @@ export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
   { priority, isOfGroups: true },
 ]);
 
-/** Decodes the queue's row. */
+/** The lane's name in the queue's row. */
 export function laneName({ priority, isOfGroups }: Lane): string {
   return isOfGroups ? `${priority} groups` : priority;
 }
