@@ -16,6 +16,8 @@ import type { Verb } from './verb.ts';
 export const DIRECTORY_SHARDS = 16;
 /** Number of small entries in half a read unit. A smaller page would cost the same. */
 const SHARD_PAGE_LIMIT = 25;
+/** Some 200 KB. */
+const MOST_AT_ONCE = 1_000;
 /** The rows behind a page are read in one batch, which DynamoDB limits to a hundred. */
 const PAGE_LIMIT = 100;
 
@@ -36,6 +38,8 @@ interface Place {
   readonly items: readonly DynamoItem[];
   readonly after: unknown;
   readonly isRead: boolean;
+  /** Entries that were read so far. */
+  readonly count: number;
 }
 
 export interface DirectoryQuery {
@@ -57,7 +61,7 @@ export async function mergedPage(
 ): Promise<{ readonly items: readonly DynamoItem[]; readonly next: unknown }> {
   let places =
     (after as readonly Place[] | undefined) ??
-    query.partitions.map((partition): Place => ({ partition, items: [], after: undefined, isRead: false }));
+    query.partitions.map((partition): Place => ({ partition, items: [], after: undefined, isRead: false, count: 0 }));
   const items: DynamoItem[] = [];
   while (items.length < PAGE_LIMIT && places.length > 0) {
     places = (await allOf(places.map((place) => readOn(sender, query, place)))).filter(({ items }) => items.length > 0);
@@ -71,13 +75,22 @@ async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Prom
   // A page may be empty even if it is not the last.
   while (found.items.length === 0 && !found.isRead) {
     const { verb, table, of } = query;
-    const options = { after: found.after, limit: query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT };
+    const least = query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT;
+    // A listing from the last to the first may go on for long: its pages grow, and at most a quarter is read in vain.
+    const limit = typeof of === 'string' ? least : Math.min(MOST_AT_ONCE, Math.max(least, Math.floor(found.count / 4)));
+    const options = { after: found.after, limit };
     const statement =
       typeof of === 'string'
         ? directoryStatement(verb, table, place.partition, of, options)
         : backwardStatement(verb, table, place.partition, of, options);
     const { Items = [], LastEvaluatedKey } = await sender.read(statement);
-    found = { ...found, items: Items, after: LastEvaluatedKey, isRead: LastEvaluatedKey === undefined };
+    found = {
+      ...found,
+      items: Items,
+      after: LastEvaluatedKey,
+      isRead: LastEvaluatedKey === undefined,
+      count: found.count + Items.length,
+    };
   }
   return found;
 }
