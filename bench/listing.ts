@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- listing`: what `leasehold tasks list` takes in a queue in which many tasks wait, with and without a filter.
+ * `npm run bench -- listing`: what `leasehold tasks list` takes in a queue in which many tasks wait, with and without a filter, and in a
+ * queue that lists as many finished ones; and `leasehold tasks find`, for a part of a label.
  * Exits with 1 if a listing takes longer than its target.
  *
  * The command runs in a process of its own, on the embedded engine: times depend on the load, which is printed beside them.
@@ -7,14 +8,17 @@
 import { execFile } from 'node:child_process';
 import { loadavg } from 'node:os';
 import path from 'node:path';
-import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
 import { createLeasehold } from '../shared/client/leasehold.ts';
+import { createWorker } from '../shared/client/create-worker.ts';
+import { createMeter } from '../shared/dynamo/engine/meter.ts';
+import { silent } from '../shared/testing/silent-log.ts';
 import { clientFor } from './table.ts';
-import { shardOf } from '../shared/dynamo/engine/keys.ts';
-import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
+import { shardOf, taskKey } from '../shared/dynamo/engine/keys.ts';
+import { DEFAULT_QUEUE, DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber } from './arguments.ts';
 import { round, tableOf } from './figures.ts';
@@ -23,12 +27,17 @@ import { createSilentTable } from './silent-table.ts';
 const TABLE = 'leasehold';
 const WANTED_S = 3;
 const AT_ONCE = 8;
+const DAY_MS = 86_400_000;
 const BATCH = 25;
+const ENDED = 'ended';
+const LISTED = 1_000;
 const LISTINGS = [
-  ['--limit', '100'],
-  ['--name', 'nothing'],
-  ['--name', 'nothing', '--max-read-units', '500'],
-  ['--state', 'dead'],
+  ['list', '--limit', '100'],
+  ['list', '--name', 'nothing'],
+  ['list', '--name', 'nothing', '--max-read-units', '500'],
+  ['list', '--state', 'dead'],
+  ['list', '--state', 'done', '--queue', ENDED, '--limit', String(LISTED)],
+  ['find', 'order o-7.', '--queue', ENDED],
 ];
 const waiting = defineTask({ name: 'waiting', run: (_: null) => undefined });
 
@@ -48,16 +57,19 @@ export async function run(argv: readonly string[]): Promise<number> {
   const client = clientFor(engine.endpoint);
   try {
     await createSilentTable(client, TABLE);
-    await fill(client, engine.endpoint, tasks);
+    await fill(client, await waitingRow(client, engine.endpoint), tasks);
+    await fill(client, await endedRow(client, engine.endpoint), tasks);
     const startS = (await timed(['--version'])).seconds;
     const found: (Listed & { readonly args: string })[] = [];
     for (const args of LISTINGS)
-      found.push({ args: args.join(' '), ...(await timed(['tasks', 'list', ...args, '--endpoint', engine.endpoint])) });
+      found.push({ args: args.join(' '), ...(await timed(['tasks', ...args, '--endpoint', engine.endpoint])) });
+    const ended = await listEnded(engine.endpoint);
     const load = round(loadavg()[0] ?? NaN);
-    if (json) console.log(JSON.stringify({ tasks, startS, found, load }));
+    if (json) console.log(JSON.stringify({ tasks, startS, found, ended, load }));
     else {
       const rows = found.map(({ args, seconds, said }) => [args, round(seconds), said]);
-      console.log(tableOf([`tasks list, ${tasks} wait`, 'seconds', 'standard error'], rows));
+      console.log(tableOf([`leasehold tasks, ${tasks} wait, ${tasks} ended`, 'seconds', 'standard error'], rows));
+      console.log(`${LISTED} ended ones: ${round(ended.seconds)} s, ${ended.readUnits} read units.`);
       console.log(`The command takes ${round(startS)} s to start; load ${load}.`);
     }
     return found.every(({ seconds }) => seconds - startS <= WANTED_S) ? 0 : 1;
@@ -67,19 +79,44 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Copies one task's row: writing each by `enqueue` would take minutes. */
-async function fill(client: DynamoDBClient, endpoint: string, tasks: number): Promise<void> {
+/** A row to copy: writing each by `enqueue` would take minutes. */
+type Row = Readonly<Record<string, AttributeValue>>;
+
+async function waitingRow(client: DynamoDBClient, endpoint: string): Promise<Row> {
   using leasehold = createLeasehold({ endpoint });
   await leasehold.tasks.enqueue(waiting, null, { id: 'template' });
-  const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLE }));
-  const template = Items.find(({ id }) => id?.S === 'template');
-  if (template === undefined) throw new Error('the template was not written');
+  return rowOf(client, DEFAULT_QUEUE);
+}
+
+/** Its label ends with a dot, so that no number is a part of another's. */
+async function endedRow(client: DynamoDBClient, endpoint: string): Promise<Row> {
+  using leasehold = createLeasehold({ endpoint, queue: ENDED });
+  await leasehold.tasks.enqueue(waiting, null, { id: 'template', label: 'order o-template.' });
+  await createWorker(
+    { waiting },
+    { endpoint, queue: ENDED, listFinished: true, untilDrained: true, log: silent },
+  ).run();
+  return rowOf(client, ENDED);
+}
+
+function keyOf(queue: string): Record<string, AttributeValue> {
+  const { pk, sk } = taskKey(queue, 'template');
+  return { pk: { S: pk }, sk: { S: sk } };
+}
+
+async function rowOf(client: DynamoDBClient, queue: string): Promise<Row> {
+  const { Item } = await client.send(new GetItemCommand({ TableName: TABLE, Key: keyOf(queue) }));
+  if (Item === undefined) throw new Error('the template was not written');
+  return Item;
+}
+
+async function fill(client: DynamoDBClient, template: Row, tasks: number): Promise<void> {
   let made = 0;
   const write = async (): Promise<void> => {
     while (made < tasks) {
       const from = made;
       made += BATCH;
-      const copies = Array.from({ length: BATCH }, (_, nth) => copyOf(template, `t${from + nth}`));
+      const copies = Array.from({ length: BATCH }, (_, nth) => copyOf(template, from + nth));
       const puts = copies.map((Item) => ({ PutRequest: { Item } }));
       await client.send(new BatchWriteItemCommand({ RequestItems: { [TABLE]: puts } }));
     }
@@ -87,10 +124,30 @@ async function fill(client: DynamoDBClient, endpoint: string, tasks: number): Pr
   await Promise.all(Array.from({ length: AT_ONCE }, write));
 }
 
-function copyOf(template: Readonly<Record<string, AttributeValue>>, id: string): Record<string, AttributeValue> {
-  const copy = JSON.parse(JSON.stringify(template).replaceAll('template', id)) as Record<string, AttributeValue>;
-  const { readyKey } = copy;
-  return { ...copy, readyKey: { S: String(readyKey?.S).replace(/\d+$/, String(shardOf(id, DEFAULT_SHARDS))) } };
+/** Ended copies end one millisecond after the other, long before the template. */
+function copyOf(template: Row, nth: number): Record<string, AttributeValue> {
+  const copy = JSON.parse(JSON.stringify(template).replaceAll('template', String(nth))) as Record<
+    string,
+    AttributeValue
+  >;
+  const shard = String(shardOf(String(nth), DEFAULT_SHARDS));
+  const placed = (key: 'readyKey' | 'directoryKey') =>
+    copy[key] === undefined ? {} : { [key]: { S: String(copy[key].S).replace(/\d+$/, shard) } };
+  const name = copy.directoryName?.S;
+  const at = name === undefined ? undefined : new Date(Date.now() - DAY_MS + nth).toISOString();
+  const ended = name === undefined || at === undefined ? {} : { directoryName: { S: at + name.slice(at.length) } };
+  return { ...copy, ...placed('readyKey'), ...placed('directoryKey'), ...ended };
+}
+
+/** The same by the library, which says what it read. */
+async function listEnded(endpoint: string): Promise<{ readonly seconds: number; readonly readUnits: number }> {
+  const meter = createMeter();
+  using leasehold = createLeasehold({ endpoint, queue: ENDED, observer: meter });
+  const from = performance.now();
+  let left = LISTED;
+  for await (const _ of leasehold.operator.ended({ states: ['done'] })) if (--left === 0) break;
+  if (left > 0) throw new Error(`${left} too few are listed`);
+  return { seconds: (performance.now() - from) / 1_000, readUnits: meter.read().readUnits };
 }
 
 interface Listed {
