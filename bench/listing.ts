@@ -85,7 +85,7 @@ type Row = Readonly<Record<string, AttributeValue>>;
 async function waitingRow(client: DynamoDBClient, endpoint: string): Promise<Row> {
   using leasehold = createLeasehold({ endpoint });
   await leasehold.tasks.enqueue(waiting, null, { id: 'template' });
-  return rowOf(client, DEFAULT_QUEUE);
+  return await rowOf(client, DEFAULT_QUEUE);
 }
 
 /** Its label ends with a dot, so that no number is a part of another's. */
@@ -96,7 +96,7 @@ async function endedRow(client: DynamoDBClient, endpoint: string): Promise<Row> 
     { waiting },
     { endpoint, queue: ENDED, listFinished: true, untilDrained: true, log: silent },
   ).run();
-  return rowOf(client, ENDED);
+  return await rowOf(client, ENDED);
 }
 
 function keyOf(queue: string): Record<string, AttributeValue> {
