@@ -37,7 +37,12 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/core/wait/retry-contended.ts': { BACKOFF: SOONER, CONTENTION_MS: [1_000, 20_000], MIN_ROUNDS: FEW(5) },
   'shared/core/wait/wait.ts': { SPREAD: SOONER },
   'shared/dynamo/engine/batches.ts': { BATCH_LIMIT: FEW(100) },
-  'shared/dynamo/engine/directory.ts': { DIRECTORY_SHARDS: FEW(16), SHARD_PAGE_LIMIT: FEW(25), PAGE_LIMIT: FEW(100) },
+  'shared/dynamo/engine/directory.ts': {
+    DIRECTORY_SHARDS: FEW(16),
+    SHARD_PAGE_LIMIT: FEW(25),
+    PAGE_LIMIT: FEW(100),
+    MOST_AT_ONCE: FEW(1_000),
+  },
   'shared/dynamo/engine/schema.ts': { DEAD_SHARDS: FEW(4) },
   'shared/dynamo/engine/statement.ts': { DIRECTORY_PAGE_LIMIT: FEW(100) },
   'shared/dynamo/engine/stored-json.ts': { DEFLATE_FROM_BYTES: [1, 700] },

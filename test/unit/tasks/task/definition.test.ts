@@ -58,10 +58,10 @@ test('code reads the tenant of its task; spawned tasks have the same, unless it 
   const leaf = defineTask({ name: 'leaf', run: (_: unknown, { id, tenant }) => void tenants.set(id, tenant) });
   const root = defineTask({
     name: 'root',
-    run: async (_: unknown, { tenant, commit }) => {
-      tenants.set('root', tenant);
+    run: async (_: unknown, task) => {
+      tenants.set('root', task.tenant);
       const spawned = [spawn(leaf, null, { id: 'same' }), spawn(leaf, null, { id: 'other', tenant: 'umbrella' })];
-      return await commit(null, [], { spawn: spawned });
+      return await task.commit(null, [], { spawn: spawned });
     },
   });
   const kit = createTestKit({ tasks: { leaf, root } });
