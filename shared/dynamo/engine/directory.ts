@@ -64,20 +64,29 @@ export async function mergedPage(
     query.partitions.map((partition): Place => ({ partition, items: [], after: undefined, isRead: false, count: 0 }));
   const items: DynamoItem[] = [];
   while (items.length < PAGE_LIMIT && places.length > 0) {
-    places = (await allOf(places.map((place) => readOn(sender, query, place)))).filter(({ items }) => items.length > 0);
+    if (places.some(needsMore))
+      places = (await allOf(places.map((place) => readOn(sender, query, place)))).filter(
+        ({ items }) => items.length > 0,
+      );
     places = takeFirst(places, items, typeof query.of === 'string' ? compareNames : (a, b) => compareNames(b, a));
   }
   return { items, next: places.length === 0 ? undefined : places };
 }
 
+function needsMore({ items, isRead }: Place): boolean {
+  return items.length === 0 && !isRead;
+}
+
 async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Promise<Place> {
+  const { verb, table, of } = query;
+  const least = query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT;
+  // A listing from the last to the first may go on for long: its pages grow, and at most a quarter is read in vain.
+  const limit = typeof of === 'string' ? least : Math.min(MOST_AT_ONCE, Math.max(least, Math.floor(place.count / 4)));
+  // Then partitions use up their pages together, and are read on at once.
+  const low = limit > least ? limit / 2 : 0;
   let found = place;
   // A page may be empty even if it is not the last.
-  while (found.items.length === 0 && !found.isRead) {
-    const { verb, table, of } = query;
-    const least = query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT;
-    // A listing from the last to the first may go on for long: its pages grow, and at most a quarter is read in vain.
-    const limit = typeof of === 'string' ? least : Math.min(MOST_AT_ONCE, Math.max(least, Math.floor(found.count / 4)));
+  while (!found.isRead && (found.items.length === 0 || (found === place && place.items.length <= low))) {
     const options = { after: found.after, limit };
     const statement =
       typeof of === 'string'
@@ -86,7 +95,7 @@ async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Prom
     const { Items = [], LastEvaluatedKey } = await sender.read(statement);
     found = {
       ...found,
-      items: Items,
+      items: [...found.items, ...Items],
       after: LastEvaluatedKey,
       isRead: LastEvaluatedKey === undefined,
       count: found.count + Items.length,
