@@ -62,6 +62,8 @@ const PUT_OFF_MS = 10_000;
 export const journal: Family = (assumptions, report) => {
   const logs = new Map<string, Log>();
   const rows = new Map<string, DynamoItem>();
+  /** When an operator last brought an ended task back. */
+  const revived = new Map<string, number>();
   /** The texts of part rows, by the name of the row. */
   const parts = new Map<string, string>();
   /** Contents of arrivals, by the name of their row. */
@@ -97,6 +99,7 @@ export const journal: Family = (assumptions, report) => {
     const { row, before, after } = event;
     if (after === undefined) return void rows.delete(row);
     rows.set(row, after);
+    if (ENDED.has(before?.state) && !ENDED.has(after.state)) revived.set(row, event.at);
     const notify = (after.notify ?? before?.notify) as DynamoItem | undefined;
     if (notify !== undefined && before === undefined) created.push({ row, notify });
     if (notify !== undefined && before !== undefined && !ENDED.has(before.state) && ENDED.has(after.state))
@@ -234,15 +237,17 @@ export const journal: Family = (assumptions, report) => {
   }
 
   function onAnswered({ row, value }: Acknowledged): void {
-    const { openKey, how, text } = JSON.parse(value ?? '{}') as Record<'openKey' | 'how' | 'text', string>;
+    const { openKey, how, text, since } = JSON.parse(value ?? '{}') as Record<'openKey' | 'how' | 'text', string> & {
+      readonly since: number;
+    };
     if (how === 'accepted') {
       if (!arrived.has(`${row} ${text}`)) report('ARRIVE', row, `the answer of ${openKey} was accepted, and is lost`);
       const other = accepted.get(`${row} ${openKey}`);
       if (other !== undefined) report('OPEN', row, `two answers of ${openKey} were accepted`);
       accepted.set(`${row} ${openKey}`, text);
     }
-    const isUnfinished = !ENDED.has(rows.get(row)?.state);
-    if (how === 'over' && isUnfinished && openOf(rows.get(row)).has(openKey))
+    const hasWaited = !ENDED.has(rows.get(row)?.state) && since > (revived.get(row) ?? -Infinity);
+    if (how === 'over' && hasWaited && openOf(rows.get(row)).has(openKey))
       report('OPEN', row, `${openKey} waits, and its answer was told that it is over`);
   }
 

@@ -84,6 +84,7 @@ async function say(
   // One in five is larger than what stays in the row.
   const answer = prng.chance(0.2) ? text.padEnd(1_500, '.') : text;
   const isYes = prng.chance(0.8);
+  const since = process.now;
   const how = await insist(place, () =>
     isYes
       ? callbacks.succeed(callbackId, JSON.stringify(answer))
@@ -91,7 +92,7 @@ async function say(
   );
   const { openKey, ...task } = callbackKeyOf(callbackId);
   seen(`answer: ${how}`);
-  const value = JSON.stringify({ openKey, how, text: isYes ? JSON.stringify(answer) : `no ${answer}` });
+  const value = JSON.stringify({ openKey, how, since, text: isYes ? JSON.stringify(answer) : `no ${answer}` });
   recorder.emit({
     kind: 'acknowledged',
     at: process.now,
