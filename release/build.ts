@@ -167,7 +167,19 @@ async function bundle(entries: readonly string[]): Promise<readonly OutputChunk[
       })),
     },
   });
-  return output.filter((file) => file.type === 'chunk');
+  const chunks = output.filter((file) => file.type === 'chunk');
+  for (const { fileName, moduleIds } of chunks) if (moduleIds.every(isOfCommand)) dropMap(path.join(DIST, fileName));
+  return chunks;
+}
+
+/** Of the command and its console: no code of a user has their frames in a stack. */
+function isOfCommand(module: string): boolean {
+  return /^(?:cli|console)\//.test(path.relative(ROOT, module));
+}
+
+function dropMap(file: string): void {
+  rmSync(`${file}.map`, { force: true });
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n'));
 }
 
 /** Modules of the repository, and the bundler's own code for `using`, which Node 22 lacks. */
