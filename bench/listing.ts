@@ -3,7 +3,7 @@
  * queue that lists as many finished ones; and `leasehold tasks find`, for a part of a label.
  * Exits with 1 if a listing takes longer than its target.
  *
- * The command runs in a process of its own, on the embedded engine: times depend on the load, which is printed beside them.
+ * The command runs as a separate process on the embedded engine, so times depend on the load, which is printed.
  */
 import { execFile } from 'node:child_process';
 import { loadavg } from 'node:os';

@@ -6,7 +6,8 @@
  * Time is simulated by default, because sixteen workers in one process
  * on one engine do not behave like sixteen workers: each would pay for its
  * heartbeats and occasional polls during the time that a task waits for the machine.
- * A partition of the simulated table bears any number of units a second, to compare designs. DynamoDB's bear 1,000: 500 whole tasks a shard.
+ * A partition of the simulated table takes any number of units a second, to compare designs. DynamoDB's takes 1,000, so a shard ends 500
+ * tasks a second.
  * `--engine embedded` measures exactly that. Enqueuing is counted; the dispatcher's tick is shown separately.
  */
 import { Command, Option } from 'commander';

@@ -17,7 +17,7 @@ interface Options extends QueueOptions, LimitOptions {
   readonly maxReadUnits: number;
 }
 
-/** Of a list some 600,000 finished tasks; of waiting ones some 4,000, whose rows are read. */
+/** Enough for some 100,000 finished tasks, or for some 4,000 waiting ones, whose rows are read. */
 const DEFAULT_MAX_READ_UNITS = 2_000;
 
 export function tasksFindCommand(bind: Bind): Command {

@@ -18,11 +18,11 @@ export interface EndedListOptions {
   readonly name?: string | undefined;
   readonly since?: When | undefined;
   readonly until?: When | undefined;
-  /** Only dead ones, and those that ended after a failed attempt. */
+  /** Only dead tasks, and tasks that ended after a failed attempt. */
   readonly failed?: boolean | undefined;
 }
 
-/** @returns whether the queue has a list of what is asked for; if not, nothing was printed */
+/** @returns false, and prints nothing, if the queue does not list finished tasks */
 export async function listEnded(
   there: Pick<QueueConnection, 'operator' | 'queues' | 'shards'>,
   { queue, limit, states, name, since, until, failed = false }: EndedListOptions,
@@ -78,8 +78,7 @@ export async function followList(
       told.set(entry.id, momentOf(entry));
       output.answer(entry, () => lineOf(entry, output));
     }
-    // An interrupt is the normal end.
-    await clock.sleep(FOLLOW_MS.every, interrupted).catch(() => undefined);
+    await clock.sleep(FOLLOW_MS.every, interrupted);
   }
 }
 
@@ -122,7 +121,7 @@ async function* wanted(
   }
 }
 
-/** Of the last hour; undefined if the queue does not list finished tasks. */
+/** @returns the numbers of the last hour; undefined if the queue does not list finished tasks */
 export async function numbersByName({
   operator,
   queues,

@@ -1,4 +1,4 @@
-/** The ended tasks of a queue that lists them, and how those of the last hour did, without reading their rows. */
+/** The ended tasks of a queue that lists them, and their numbers by name for the last hour, without reading their rows. */
 import { namesIn } from '../../../shared/tasks/queue/ended-numbers.ts';
 import type { EndedEntry } from '../../../shared/tasks/task/ended-list.ts';
 import type { FinishedQuery, FinishedPage } from '../../model.ts';

@@ -3,8 +3,9 @@
  *
  *   1. One that had more entries is polled at once: the highest priority first, own shards before others, and otherwise the one that was
  *      served longest ago.
- *   2. Every partition has a time at which it is due again. Then it is polled before those with more entries of its own or a lower priority, at most
- *      twice in a row. The longer the worker has found nothing, the later own partitions are due;
+ *   2. Every partition has a time at which it is due again. Then it is polled before those with
+ *      more entries of its own or a lower priority, at most twice in a row.
+ *      The longer the worker has found nothing, the later own partitions are due;
  *      those of lanes that nobody uses every minute or two; those of other workers' shards so often that all workers together poll each once a
  *      heartbeat.
  *      A worker that was started for due tasks polls these sooner while it finds none of its own: the plan may have dealt its shards more

@@ -8,7 +8,8 @@
  *
  * What is polled next: `partitions.ts`. Which part of it a worker tries first: `partition.ts` and `share.ts`.
  * What is skipped: tasks that run elsewhere, for 2 s or half of the time that they have run (`rows.ts`); tasks of a full key, and of a line
- * whose turn has not come, for a quarter of the time for which nothing has changed (`waits.ts`, `lines.ts`); paused tenants; and other workers' parts.
+ * whose turn has not come, for a quarter of the time for which nothing has changed (`waits.ts`, `lines.ts`); paused tenants; and the parts
+ * of other workers.
  * What goes first: the next task of a key or line whose task has just ended here; tasks of crashed workers; then the oldest.
  * Tasks that were announced are read by their ids for a slot that would otherwise rest: at once, or when they are due.
  *
@@ -16,8 +17,9 @@
  * `../task/key-limit.ts` and remembered in `waits.ts`; how often anything is polled is in `partitions.ts`, with numbers of `tuning.ts`.
  *
  * Polling is not needed for safety: reads may be stale, and a wrong guess costs a refused claim. Two rules are: a task that is checked out
- * here is not handed out again, and one whose write is undecided never comes back. Three mistakes cost more, and each has happened: not reading a full key's running tasks (if their worker has crashed, the key stands still for ever), counting the tasks of full
- * keys as a tenant's share (its other keys starve), and exiting before the last partition was polled (tasks wait for the next tick).
+ * here is not handed out again, and one whose write is undecided never comes back. Three mistakes cost more, and each has happened: not
+ * reading a full key's running tasks (if their worker has crashed, the key stands still for ever), counting the tasks of full keys as a
+ * tenant's share (its other keys starve), and exiting before the last partition was polled (tasks wait for the next tick).
  */
 import { waiterIdOf } from '../task/batch.ts';
 import { QUANTUM } from '../task/group-walk.ts';

@@ -11,7 +11,7 @@ import type { TakenTask } from '../task/dedup.ts';
 import { differenceOf, isSameWork } from '../task/dedup.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import type { PayloadStore } from '../task/payload.ts';
-import { checkedIn, dropPayload } from '../task/payload.ts';
+import { checkedIn, discardPayload } from '../task/payload.ts';
 import type { CanceledEffects, NewTask, PayloadPlace, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
@@ -82,13 +82,8 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
   }
 
   /** Removes a payload that no task names, or will name. */
-  protected async discard(task: TaskKey & { readonly payload?: PayloadPlace | undefined }): Promise<void> {
-    try {
-      await dropPayload(task, { tasks: this.#store, payloads: this.#payloads });
-    } catch {
-      // The outcome is final, so the caller must get it even if this removal fails. The table's TTL or the bucket's lifecycle rule
-      // deletes the remaining payload.
-    }
+  protected discard(task: TaskKey & { readonly payload?: PayloadPlace | undefined }): Promise<void> {
+    return discardPayload(task, { tasks: this.#store, payloads: this.#payloads });
   }
 
   /**

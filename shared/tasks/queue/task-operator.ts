@@ -210,8 +210,8 @@ export class TaskOperator {
   }
 
   /**
-   * Lists the ended tasks of a queue, newest first, from index entries: some 300 for a read unit. Done and cancelled ones are listed only if
-   * the queue lists its finished tasks: see `listFinished` of its workers. Slightly delayed.
+   * Lists the ended tasks of a queue, newest first, from index entries: some 60 for a read unit. Done and cancelled tasks are listed
+   * only if the queue lists its finished tasks: see `listFinished` of its workers. An entry appears shortly after its task has ended.
    */
   ended(options: KeyOption & EndedOptions = {}): AsyncGenerator<EndedEntry> {
     validOptions('the options of ended', options, [...KEY_OPTION, 'states', 'since', 'until']);

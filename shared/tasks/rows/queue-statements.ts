@@ -73,7 +73,7 @@ export function noteUse(
   queue: string,
   observed: QueueRecord | undefined,
   { lanes, shards }: QueueUse,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   return updateStatement('queue.noteUse', {
     table,
@@ -82,12 +82,7 @@ export function noteUse(
     // DynamoDB does not store empty sets.
     effect: lanes.size === 0 ? SET_USE : `${SET_USE} ADD #lanes :lanes`,
     values: {
-      ':v': SCHEMA_VERSION,
-      ':queue': queue,
-      ':open': false,
-      ':none': '',
-      ':now': now,
-      ':nonce': nonce,
+      ...openValues(queue, stamp),
       ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
       ...defined({ ':observedNonce': observed?.nonce }),
@@ -105,7 +100,7 @@ export function listFinished(
   queue: string,
   observed: QueueRecord | undefined,
   isOn: boolean,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   return updateStatement('queue.listFinished', {
     table,
@@ -113,12 +108,7 @@ export function listFinished(
     guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
     effect: `${SET_OPEN}, #nonce = :nonce${isOn ? ', #listedSince = :now' : ' REMOVE #listedSince'}`,
     values: {
-      ':v': SCHEMA_VERSION,
-      ':queue': queue,
-      ':open': false,
-      ':none': '',
-      ':now': now,
-      ':nonce': nonce,
+      ...openValues(queue, stamp),
       ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
@@ -156,7 +146,7 @@ export function announceNames(
   queue: string,
   observed: QueueRecord | undefined,
   names: readonly string[],
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   const before = observed?.announcedNames;
   return updateStatement('queue.announceNames', {
@@ -165,12 +155,7 @@ export function announceNames(
     guard: before === undefined ? 'attribute_not_exists(#names)' : '#names = :observedNames',
     effect: `${SET_OPEN}, #nonce = if_not_exists(#nonce, :nonce), #names = :names`,
     values: {
-      ':v': SCHEMA_VERSION,
-      ':queue': queue,
-      ':open': false,
-      ':none': '',
-      ':now': now,
-      ':nonce': nonce,
+      ...openValues(queue, stamp),
       ':names': [...names],
       ...(before === undefined ? {} : { ':observedNames': [...before] }),
     },
@@ -224,6 +209,11 @@ const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :con
 const SET_OPEN =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
   '#updatedAt = if_not_exists(#updatedAt, :now)';
+/** The values of `SET_OPEN`, and the nonce. */
+function openValues(queue: string, { now, nonce }: Stamp): Readonly<Record<string, unknown>> {
+  return { ':v': SCHEMA_VERSION, ':queue': queue, ':open': false, ':none': '', ':now': now, ':nonce': nonce };
+}
+
 const SET_USE = `${SET_OPEN}, #nonce = :nonce, #shards = :shards`;
 const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';

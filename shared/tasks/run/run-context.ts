@@ -7,8 +7,9 @@ import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, EachOptions, TaskContext } from '../task/context.ts';
 import { boundLog } from '../task/context.ts';
+import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
-import { checkedIn } from '../task/payload.ts';
+import { checkedIn, discardPayload } from '../task/payload.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
 import { newTaskOf, validRequests } from '../task/task-request.ts';
 import { laterBy } from '../../core/validate/moment.ts';
@@ -131,7 +132,7 @@ class ClaimVerbs {
       const outcome = this.#noted(await this.#decided(sent, 'done', numbered, limits));
       return isApplied(outcome, `commit of ${key}`);
     };
-    await verb('done', send, 'commit');
+    await this.#creating(children, () => verb('done', send, 'commit'));
     if (children.length > 0) this.#ports.onFollowers(children);
     return SETTLED;
   }
@@ -168,7 +169,7 @@ class ClaimVerbs {
       const outcome = this.#noted(await this.#decided(sent, 'ready', numbered, limits));
       return isApplied(outcome, `waiting of ${key}`);
     };
-    await verb('snoozed', send, 'wait_for');
+    await this.#creating(children, () => verb('snoozed', send, 'wait_for'));
     this.#ports.onFollowers(children);
     return SETTLED;
   }
@@ -205,6 +206,16 @@ class ClaimVerbs {
     return Promise.all(
       validRequests(what, requests).map(({ task, input, options }) => newTaskOf(task, input, options, defaults)),
     );
+  }
+
+  /** After a refusal no task names the payloads that were written for it. */
+  async #creating(children: readonly NewTask[], send: () => Promise<void>): Promise<void> {
+    try {
+      await send();
+    } catch (error) {
+      if (error instanceof CommitRefusedError) await allOf(children.map((child) => discardPayload(child, this.#ports)));
+      throw error;
+    }
   }
 
   #checkedIn(children: readonly NewTask[]): Promise<readonly NewTask[]> {

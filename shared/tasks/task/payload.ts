@@ -204,6 +204,15 @@ export async function dropPayload(
   else await payloads?.delete(payload.reference, { ...options, task: keyOf(task) });
 }
 
+/** The same for a payload that no task names, or will name. The outcome is final, so a removal that fails leaves it to TTL. */
+export async function discardPayload(...given: Parameters<typeof dropPayload>): Promise<void> {
+  try {
+    await dropPayload(...given);
+  } catch {
+    // The table's TTL, or the bucket's lifecycle rule, deletes what remains.
+  }
+}
+
 function keyOf({ queue, id }: TaskKey): TaskKey {
   return { queue, id };
 }

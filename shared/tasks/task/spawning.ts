@@ -4,7 +4,7 @@ import type { NewTask } from './task-store.ts';
 import type { Claim } from './task.ts';
 import { describeTask } from './task.ts';
 
-/** Limit of one DynamoDB transaction; one of its actions is the parent's own. Its bytes suffice for as many tasks: large inputs are beside. */
+/** DynamoDB's limit; one of the actions is the parent's own. As many tasks stay below its limit of bytes: large inputs have other rows. */
 export const TRANSACTION_ACTIONS_LIMIT = 100;
 
 /** @param writes other writes in the same transaction, in addition to the parent's */

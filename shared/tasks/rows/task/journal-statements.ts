@@ -16,7 +16,9 @@
  * | --- | --- | --- | --- |
  * | v | N | schema version | spill |
  * | text | S or B, JSON | elements that have left the task's row | spill |
- * | ttl | N, epoch s | as long as the execution may take, and be retried. A removal at its end would cost a unit for each KB (0.53 units an item of a wide map instead of 0.37), and the history | spill |
+ * | ttl | N, epoch s | as long as the execution may take, and be retried; a removal at its end costs more (below) | spill |
+ *
+ * A removal of the parts at the end would cost a unit for each KB (0.53 units an item of a wide map instead of 0.37), and the history.
  *
  * *Seen* is the number of the row's elements that the writer has folded. Each writer other than the holder adds an element, so
  * `size(#journal)` shows whether the holder would overlook one. All of the first five are removed when the task gets other work.

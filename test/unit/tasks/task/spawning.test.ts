@@ -1,6 +1,7 @@
 /** Rules for tasks that are created in a transaction: violations are reported before any request, with the remedy. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { CommitRefusedError } from '../../../../shared/tasks/task/control.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { EnqueueOptions, TaskRequest } from '../../../../shared/tasks/task/task-request.ts';
@@ -85,6 +86,24 @@ describe('a commit', () => {
 
     expect((await kit.drain()).settled.done).toBe(100);
     expect(errors).toEqual([]);
+  });
+
+  test('leaves no payload of tasks that it did not create, because a condition of its writes was false', async () => {
+    const isFalse = {
+      Delete: { TableName: 'leasehold', Key: { pk: 'none', sk: 'row' }, ConditionExpression: 'attribute_exists(pk)' },
+    };
+    const payloads = (): number => kit.rows('leasehold').filter(({ pk }) => String(pk).startsWith('payload#')).length;
+    let written = 0;
+    verb = async (task) => {
+      const refused = await commit(many(2, {}, 20_000), [isFalse])(task).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(CommitRefusedError);
+      written = payloads();
+      await commit(many(2, {}, 20_000))(task);
+    };
+    await enqueueParent({});
+    await kit.runOnce();
+
+    expect([written, payloads(), errors]).toEqual([0, 2, []]);
   });
 
   test('leaves in the row how many it spawned, and the first ten, until its id has other work', async () => {
