@@ -57,6 +57,7 @@ export default defineConfig(({ mode }) => {
         project('alone', true, SHARING),
       ],
       globalSetup: 'test/support/global-setup.ts',
+      setupFiles: 'test/support/spin-setup.ts',
       reporters: ['default', new RunReporter()],
       pool: 'forks',
       // Simulated worlds leave much behind that is young: with room for it, a process spends less of its time on collecting.

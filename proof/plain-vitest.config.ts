@@ -44,6 +44,7 @@ export default defineConfig({
     ],
     exclude: isOfAnyTier ? NOT_PLAIN : [...NOT_PLAIN, '**/*.{full,long}.test.ts'],
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
+    setupFiles: 'test/support/spin-setup.ts',
     pool: 'forks',
     maxWorkers: 1,
     isolate: false,

@@ -3,6 +3,7 @@
  * bug has its own settings and the rules that are named for it; any other change meets the default mix and all rules.
  */
 import { defined } from '../../shared/core/defined.ts';
+import { watchSpins } from '../../test/support/spin-watch.ts';
 import { makeTurnable } from '../simulation/knobs/turn.ts';
 import { changeOfEnvironment, loadChanged } from './load.ts';
 
@@ -28,8 +29,10 @@ const { runSeed } = await import('../simulation/run-seed.ts');
 
 const [limit = '2000'] = process.argv.slice(2);
 const also = new Set<string>();
+const begins = watchSpins();
 let hunt: Omit<Hunt, 'also' | 'coreMs'> = { seeds: null, killer: null };
 for (let seed = 1; seed <= Number(limit) && hunt.seeds === null; seed++) {
+  begins(`history ${seed}`);
   try {
     const { violations } = await (seeded === undefined
       ? runSeed(BigInt(seed), 'mix', { stopAtViolation: true })

@@ -61,7 +61,8 @@ export async function hunt(change: Change | undefined, seeds: number): Promise<H
   const env = { NODE_COMPILE_CACHE: COMPILED, ...changeIn(change) };
   const { code, output } = await ended([HISTORIES, String(seeds)], env, seeds * LONGEST_MS);
   if (code === 0) return JSON.parse(output) as Hunt;
-  return { seeds: null, killer: null, also: [], coreMs: 0, error: `the process ended with ${String(code)}` };
+  const killer = change !== undefined && 'mutator' in change && code === null ? 'spins' : null;
+  return { seeds: null, killer, also: [], coreMs: 0, error: `the process ended with ${String(code)}` };
 }
 
 /** Seeds that it took, sorted; changes that survived are not among them. */

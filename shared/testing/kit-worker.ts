@@ -121,6 +121,7 @@ export class KitWorkers {
       return await this.#ports.clock.runUntil(
         process.run(() => this.#work(process, plan, lifetimeMs)),
         () => !process.isTurning && (timePasses || process.isWaiting),
+        Infinity,
       );
     } finally {
       stopWatching();
