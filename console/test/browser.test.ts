@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../server/server.ts';
-import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
+import { SHARDS, TABLE_NAME, startPlatform } from '../../examples/platform/platform.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { browsedConsole, canBrowse, openOn, openPage, visit } from './support/console-page.ts';

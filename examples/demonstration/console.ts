@@ -1,8 +1,8 @@
 /** The console over the demonstration's table. */
 import { SATELLITES } from '../../api/satellites.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { Platform } from '../../local/platform.ts';
-import { SHARDS, TABLE_NAME } from '../../local/platform.ts';
+import type { Platform } from '../platform/platform.ts';
+import { SHARDS, TABLE_NAME } from '../platform/platform.ts';
 import type { Display } from './display.ts';
 
 /** Often: a read unit of this engine costs nothing. */

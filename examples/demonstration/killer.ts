@@ -2,7 +2,7 @@
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { TaskKey } from '../../shared/tasks/task/task.ts';
-import type { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import type { LocalLambda } from '../platform/lambda/local-lambda.ts';
 import type { FleetView, WorkerView } from './worker-view.ts';
 
 export interface Killing {

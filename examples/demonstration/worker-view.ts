@@ -1,6 +1,6 @@
 /** The state of each worker from its own log and the platform's events: for the display, never for the verdict. */
-import type { LambdaEvent } from '../../local/lambda/events.ts';
-import { WORK_FUNCTION } from '../../local/platform.ts';
+import type { LambdaEvent } from '../platform/lambda/events.ts';
+import { WORK_FUNCTION } from '../platform/platform.ts';
 
 export interface WorkerView {
   readonly environmentId: string;

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createLeasehold } from 'leasehold';
 import { createTestKit } from 'leasehold/testing';
-import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
+import { SHARDS, TABLE_NAME, startPlatform } from '../platform/platform.ts';
 import { check } from '../claims.ts';
 import { exampleOptions } from '../options.ts';
 import type { Checkpoint } from './tasks.ts';

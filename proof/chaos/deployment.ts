@@ -5,10 +5,10 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ENV } from '../../functions/env.ts';
-import { LocalLambda } from '../../local/lambda/local-lambda.ts';
-import type { Emit } from '../../local/lambda/events.ts';
-import type { FunctionSettings } from '../../local/lambda/function-settings.ts';
-import { TASKS_ENTRY_VARIABLE } from '../../local/worker-entry-variable.ts';
+import { LocalLambda } from '../../examples/platform/lambda/local-lambda.ts';
+import type { Emit } from '../../examples/platform/lambda/events.ts';
+import type { FunctionSettings } from '../../examples/platform/lambda/function-settings.ts';
+import { TASKS_ENTRY_VARIABLE } from '../../examples/platform/worker-entry-variable.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { FaultProxy } from './proxy.ts';
@@ -155,7 +155,11 @@ function functionsOf(
   };
   // The lease is the retry.
   const common = { environment, memoryMb: 256, maximumRetryAttempts: 0, maximumEventAgeMs: 5_000 };
-  const work = { ...common, entry: beside('../../local/worker-entry.ts'), maxConcurrency: fleet.taskWorkers + 2 };
+  const work = {
+    ...common,
+    entry: beside('../../examples/platform/worker-entry.ts'),
+    maxConcurrency: fleet.taskWorkers + 2,
+  };
   return {
     [FUNCTIONS.dispatch]: { ...common, entry: beside('../../functions/dispatch.ts'), timeoutMs: DISPATCH_TIMEOUT_MS },
     [FUNCTIONS.work]: { ...work, timeoutMs: fleet.workerTimeoutMs },

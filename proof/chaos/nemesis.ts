@@ -1,5 +1,5 @@
 /** Torments the processes with a Poisson stream of faults, and another of partitions, until stopped. */
-import type { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import type { LocalLambda } from '../../examples/platform/lambda/local-lambda.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import { FUNCTIONS, QUEUE } from './deployment.ts';

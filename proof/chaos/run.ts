@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { LambdaEvent } from '../../local/lambda/events.ts';
-import { startSchedule } from '../../local/schedule.ts';
+import type { LambdaEvent } from '../../examples/platform/lambda/events.ts';
+import { startSchedule } from '../../examples/platform/schedule.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
 import { createSemaphoreStore } from '../../shared/coordination/semaphore/row/dynamo-semaphore-store.ts';

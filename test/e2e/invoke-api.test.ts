@@ -14,7 +14,7 @@ import {
   TooManyRequestsException,
 } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import { LocalLambda } from '../../examples/platform/lambda/local-lambda.ts';
 import { LambdaEvents } from '../support/lambda-events.ts';
 
 const handlers = path.join(import.meta.dirname, '../support/handlers');

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { Platform } from '../../local/platform.ts';
-import { startPlatform } from '../../local/platform.ts';
+import type { Platform } from '../../examples/platform/platform.ts';
+import { startPlatform } from '../../examples/platform/platform.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { DiaryLine } from '../support/tasks-modules/diary.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Everything that a local Lambda said, in order, and a way to wait for what it will say.
  */
-import type { LambdaEvent } from '../../local/lambda/events.ts';
+import type { LambdaEvent } from '../../examples/platform/lambda/events.ts';
 
 type Kind = LambdaEvent['type'];
 type OfKind<K extends Kind> = Extract<LambdaEvent, { type: K }>;

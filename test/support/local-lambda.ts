@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { FunctionSettings } from '../../local/lambda/function-settings.ts';
-import type { LocalLambdaOptions } from '../../local/lambda/local-lambda.ts';
-import { LocalLambda } from '../../local/lambda/local-lambda.ts';
+import type { FunctionSettings } from '../../examples/platform/lambda/function-settings.ts';
+import type { LocalLambdaOptions } from '../../examples/platform/lambda/local-lambda.ts';
+import { LocalLambda } from '../../examples/platform/lambda/local-lambda.ts';
 import { LambdaEvents } from './lambda-events.ts';
 
 const handlers = path.join(import.meta.dirname, 'handlers');

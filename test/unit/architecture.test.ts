@@ -50,7 +50,7 @@ const LAYERS: readonly Layer[] = [
   { name: 'operate', holds: ['shared/operate/'], imports: ['core', 'dynamo', 'session', 'coordination', 'tasks'] },
   { name: 'testing', holds: ['shared/testing/'], imports: LIBRARY.filter((name) => name !== 'testing') },
   { name: 'functions', holds: ['functions/'], imports: LIBRARY.filter((name) => name !== 'testing') },
-  { name: 'local', holds: ['local/'], imports: [...LIBRARY, 'functions'] },
+  { name: 'local', holds: ['local/'], imports: LIBRARY },
   // Names and limits only: handlers reach the stack as file paths, never as modules.
   { name: 'infra', holds: ['infra/'], imports: NAMES_FOR_INFRA },
   { name: 'cli', holds: ['cli/'], imports: [...LIBRARY, 'functions', 'local'] },

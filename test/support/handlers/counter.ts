@@ -1,6 +1,6 @@
 /** Well-behaved: shows what it was given, and how often this environment was used. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LambdaContext } from '../../../local/lambda/context.ts';
+import type { LambdaContext } from '../../../examples/platform/lambda/context.ts';
 
 let invocations = 0;
 

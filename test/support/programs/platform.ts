@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEngine } from '../../../local/engine.ts';
-import { LocalLambda } from '../../../local/lambda/local-lambda.ts';
+import { LocalLambda } from '../../../examples/platform/lambda/local-lambda.ts';
 
 const handlers = path.join(import.meta.dirname, '../handlers');
 const pidFile = path.join(tmpdir(), `leasehold-grandchild-${process.pid}`);

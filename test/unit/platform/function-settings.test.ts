@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { functionArn, parseFunctionReference } from '../../../local/lambda/function-name.ts';
-import { localFunction } from '../../../local/lambda/function-settings.ts';
+import { functionArn, parseFunctionReference } from '../../../examples/platform/lambda/function-name.ts';
+import { localFunction } from '../../../examples/platform/lambda/function-settings.ts';
 
 const settings = { entry: '/handler.ts', timeoutMs: 3_000, memoryMb: 128, environment: {} };
 

@@ -18,9 +18,9 @@
  */
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { defined } from '../../shared/core/defined.ts';
-import { assert } from '../../shared/core/errors.ts';
-import type { Clock } from '../../shared/core/runtime/clock.ts';
+import { defined } from '../../../shared/core/defined.ts';
+import { assert } from '../../../shared/core/errors.ts';
+import type { Clock } from '../../../shared/core/runtime/clock.ts';
 import type { Surroundings } from './environment-variables.ts';
 import { environmentVariables } from './environment-variables.ts';
 import type { Emit, EnvironmentEvent, KilledBy } from './events.ts';

@@ -3,7 +3,7 @@
  * That runtime has no callbacks any more, and with them went `done`, `succeed`, `fail` and `callbackWaitsForEmptyEventLoop`.
  */
 import type { Context } from 'aws-lambda';
-import { systemClock } from '../../shared/core/runtime/clock.ts';
+import { systemClock } from '../../../shared/core/runtime/clock.ts';
 import type { InitMessage, InvokeMessage } from './messages.ts';
 
 export type LambdaContext = Omit<Context, 'done' | 'fail' | 'succeed' | 'callbackWaitsForEmptyEventLoop'>;

@@ -9,9 +9,9 @@
  * The receiver must accept all of that; the slot names the tick, so that a duplicate can be recognised.
  * @see https://docs.aws.amazon.com/scheduler/latest/UserGuide/what-is-scheduler.html
  */
-import type { Clock } from '../shared/core/runtime/clock.ts';
-import type { Random } from '../shared/core/runtime/random.ts';
-import { fullJitterMs } from '../shared/core/runtime/random.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import type { Random } from '../../shared/core/runtime/random.ts';
+import { fullJitterMs } from '../../shared/core/runtime/random.ts';
 
 export interface ScheduleEvent {
   readonly schedule: string;

@@ -8,9 +8,9 @@
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
  */
-import type { Clock } from '../../shared/core/runtime/clock.ts';
-import type { Random } from '../../shared/core/runtime/random.ts';
-import { fullJitterMs } from '../../shared/core/runtime/random.ts';
+import type { Clock } from '../../../shared/core/runtime/clock.ts';
+import type { Random } from '../../../shared/core/runtime/random.ts';
+import { fullJitterMs } from '../../../shared/core/runtime/random.ts';
 import type { Invocation } from './environment-process.ts';
 import type { Emit } from './events.ts';
 import type { LocalFunction } from './function-settings.ts';

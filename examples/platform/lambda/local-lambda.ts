@@ -9,14 +9,14 @@
  * versions (an alias leads to the only code), permissions and authentication.
  * It listens on loopback only, because a caller that reaches it runs code.
  *
- * No environment outlives this process (see `../bind-to-parent.ts`).
+ * No environment outlives this process (see `../../../local/bind-to-parent.ts`).
  */
 import type { Server } from 'node:http';
-import { assert } from '../../shared/core/errors.ts';
-import { LOOPBACK, close, listen } from '../../shared/core/listen.ts';
-import type { Runtime } from '../../shared/core/runtime/runtime.ts';
-import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { assertPosix } from '../bind-to-parent.ts';
+import { assert } from '../../../shared/core/errors.ts';
+import { LOOPBACK, close, listen } from '../../../shared/core/listen.ts';
+import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import { assertPosix } from '../../../local/bind-to-parent.ts';
 import type { AsyncRetryTiming } from './async-queue.ts';
 import { LAMBDA_RETRY_TIMING } from './async-queue.ts';
 import type { EnvironmentProcess, EnvironmentView } from './environment-process.ts';

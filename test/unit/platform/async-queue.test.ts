@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { AsyncQueueOptions } from '../../../local/lambda/async-queue.ts';
-import { AsyncQueue, LAMBDA_RETRY_TIMING } from '../../../local/lambda/async-queue.ts';
-import type { FunctionSettings } from '../../../local/lambda/function-settings.ts';
-import { localFunction } from '../../../local/lambda/function-settings.ts';
-import type { InvocationResult } from '../../../local/lambda/outcomes.ts';
+import type { AsyncQueueOptions } from '../../../examples/platform/lambda/async-queue.ts';
+import { AsyncQueue, LAMBDA_RETRY_TIMING } from '../../../examples/platform/lambda/async-queue.ts';
+import type { FunctionSettings } from '../../../examples/platform/lambda/function-settings.ts';
+import { localFunction } from '../../../examples/platform/lambda/function-settings.ts';
+import type { InvocationResult } from '../../../examples/platform/lambda/outcomes.ts';
 import { LambdaEvents } from '../../support/lambda-events.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 

@@ -5,9 +5,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import path from 'node:path';
-import { assert } from '../../shared/core/errors.ts';
-import { systemClock } from '../../shared/core/runtime/clock.ts';
-import { bindToParent, signalGroup } from '../bind-to-parent.ts';
+import { assert } from '../../../shared/core/errors.ts';
+import { systemClock } from '../../../shared/core/runtime/clock.ts';
+import { bindToParent, signalGroup } from '../../../local/bind-to-parent.ts';
 import { forEachLine } from './log-lines.ts';
 import type { EnvironmentMessage, PlatformMessage } from './messages.ts';
 

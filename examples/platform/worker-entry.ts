@@ -1,7 +1,7 @@
 /** The laptop's worker function, with the tasks of the module in its environment. */
 import { pathToFileURL } from 'node:url';
-import { createWorkHandler } from '../functions/work.ts';
-import { ConfigurationError } from '../shared/core/errors.ts';
+import { createWorkHandler } from '../../functions/work.ts';
+import { ConfigurationError } from '../../shared/core/errors.ts';
 import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
 
 export const handler = createWorkHandler(await loadTasks());

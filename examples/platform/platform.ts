@@ -5,29 +5,29 @@
  */
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { WakeSettings } from '../functions/env.ts';
-import { DEFAULT_START_WITHIN_MS, ENV } from '../functions/env.ts';
-import { insertedTasks } from '../shared/dynamo/inserted.ts';
-import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
-import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
-import type { Meter } from '../shared/dynamo/engine/meter.ts';
-import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import { Sender } from '../shared/dynamo/engine/send.ts';
-import { createTable } from '../shared/dynamo/table.ts';
-import { createTaskStores } from '../shared/client/task-stores.ts';
-import { systemRuntime } from '../shared/core/runtime/runtime.ts';
-import type { SessionStore } from '../shared/session/session-store.ts';
-import { TaskClient } from '../shared/tasks/queue/task-client.ts';
-import type { TaskStore } from '../shared/tasks/task/task-store.ts';
-import type { Engine, EngineOptions } from './engine.ts';
-import { startEngine } from './engine.ts';
+import type { WakeSettings } from '../../functions/env.ts';
+import { DEFAULT_START_WITHIN_MS, ENV } from '../../functions/env.ts';
+import { insertedTasks } from '../../shared/dynamo/inserted.ts';
+import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
+import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
+import type { Meter } from '../../shared/dynamo/engine/meter.ts';
+import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { createTaskStores } from '../../shared/client/task-stores.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { SessionStore } from '../../shared/session/session-store.ts';
+import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { Engine, EngineOptions } from '../../local/engine.ts';
+import { startEngine } from '../../local/engine.ts';
 import type { Emit } from './lambda/events.ts';
 import { LOCAL_REGION } from './lambda/function-name.ts';
 import type { FunctionSettings } from './lambda/function-settings.ts';
 import { LocalLambda } from './lambda/local-lambda.ts';
 import type { Schedule } from './schedule.ts';
 import { startSchedule } from './schedule.ts';
-import { followTable } from '../shared/dynamo/table-stream.ts';
+import { followTable } from '../../shared/dynamo/table-stream.ts';
 import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
 
 interface PlatformOptions {
@@ -172,7 +172,7 @@ export function functionsOf(
   };
   return {
     [DISPATCH_FUNCTION]: {
-      entry: moduleBeside('../functions/dispatch.ts'),
+      entry: moduleBeside('../../functions/dispatch.ts'),
       timeoutMs: DISPATCH_TIMEOUT_MS,
       memoryMb: 256,
       environment: {
@@ -182,7 +182,7 @@ export function functionsOf(
       },
     },
     [WAKE_FUNCTION]: {
-      entry: moduleBeside('../functions/wake.ts'),
+      entry: moduleBeside('../../functions/wake.ts'),
       timeoutMs: WAKE_TIMEOUT_MS,
       memoryMb: 256,
       environment: { ...shared, [ENV.wakeQueues]: JSON.stringify([wake]) },

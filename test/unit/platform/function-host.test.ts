@@ -2,17 +2,17 @@
  * A function of the local Lambda, scene by scene: all events of its environments and its queue, and what callers are answered.
  *
  * A process only notes what it is sent and does what the scene has it do: nothing while it is stopped.
- * After an intended change: `npx vitest run test/unit/local/function-host.test.ts -u`, and read the difference.
+ * After an intended change: `npx vitest run test/unit/platform/function-host.test.ts -u`, and read the difference.
  */
 import { expect, test } from 'vitest';
-import type { EnvironmentProcess } from '../../../local/lambda/environment-process.ts';
-import { FunctionHost } from '../../../local/lambda/function-host.ts';
-import type { FunctionSettings } from '../../../local/lambda/function-settings.ts';
-import { localFunction } from '../../../local/lambda/function-settings.ts';
-import { LAMBDA_RETRY_TIMING } from '../../../local/lambda/async-queue.ts';
-import type { InvocationType } from '../../../local/lambda/invoke-api.ts';
-import type { EnvironmentMessage, InvokeMessage, PlatformMessage } from '../../../local/lambda/messages.ts';
-import type { OpenSandbox, SandboxExit, SandboxOptions } from '../../../local/lambda/sandbox.ts';
+import type { EnvironmentProcess } from '../../../examples/platform/lambda/environment-process.ts';
+import { FunctionHost } from '../../../examples/platform/lambda/function-host.ts';
+import type { FunctionSettings } from '../../../examples/platform/lambda/function-settings.ts';
+import { localFunction } from '../../../examples/platform/lambda/function-settings.ts';
+import { LAMBDA_RETRY_TIMING } from '../../../examples/platform/lambda/async-queue.ts';
+import type { InvocationType } from '../../../examples/platform/lambda/invoke-api.ts';
+import type { EnvironmentMessage, InvokeMessage, PlatformMessage } from '../../../examples/platform/lambda/messages.ts';
+import type { OpenSandbox, SandboxExit, SandboxOptions } from '../../../examples/platform/lambda/sandbox.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 type Note = (text: string) => void;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ScheduleEvent, ScheduleOptions } from '../../../local/schedule.ts';
-import { startSchedule } from '../../../local/schedule.ts';
+import type { ScheduleEvent, ScheduleOptions } from '../../../examples/platform/schedule.ts';
+import { startSchedule } from '../../../examples/platform/schedule.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const MINUTE = 60_000;

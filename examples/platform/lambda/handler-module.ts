@@ -2,7 +2,7 @@
  * Finds the handler in the user's module, and says in Lambda's words why there is none.
  */
 import { pathToFileURL } from 'node:url';
-import { messageOf } from '../../shared/core/errors.ts';
+import { messageOf } from '../../../shared/core/errors.ts';
 import type { LambdaContext } from './context.ts';
 import type { FunctionError } from './events.ts';
 import type { InitMessage } from './messages.ts';

@@ -5,9 +5,9 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serviceStopped, tooManyRequests } from '../../../local/lambda/faults.ts';
-import type { InvokeRequest, InvokeResponse } from '../../../local/lambda/invoke-api.ts';
-import { createInvokeServer } from '../../../local/lambda/invoke-api.ts';
+import { serviceStopped, tooManyRequests } from '../../../examples/platform/lambda/faults.ts';
+import type { InvokeRequest, InvokeResponse } from '../../../examples/platform/lambda/invoke-api.ts';
+import { createInvokeServer } from '../../../examples/platform/lambda/invoke-api.ts';
 
 interface Sent {
   readonly method?: string;

@@ -5,8 +5,8 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import { messageOf } from '../../shared/core/errors.ts';
-import { refusalOf } from '../engine/front.ts';
+import { messageOf } from '../../../shared/core/errors.ts';
+import { refusalOf } from '../../../local/engine/front.ts';
 import {
   ASYNCHRONOUS_PAYLOAD_LIMIT_BYTES,
   InvokeFault,

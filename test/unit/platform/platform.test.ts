@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseDispatchEnv, parseWakeEnv, parseWorkEnv } from '../../../functions/env.ts';
-import { functionsOf } from '../../../local/platform.ts';
+import { functionsOf } from '../../../examples/platform/platform.ts';
 
 test('dispatcher, waker and workers of a laptop have the same settings', () => {
   const settings = { queue: 'jobs', maxWorkers: 7, concurrency: 3, maxClockSkewMs: 250 };

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeError, loadHandler } from '../../../local/lambda/handler-module.ts';
+import { describeError, loadHandler } from '../../../examples/platform/lambda/handler-module.ts';
 
 let folder: string;
 beforeAll(async () => {

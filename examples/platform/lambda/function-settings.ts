@@ -1,6 +1,6 @@
 /** A local function: the part of Lambda's function configuration that affects code. */
 import path from 'node:path';
-import { ConfigurationError } from '../../shared/core/errors.ts';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
 
 export interface FunctionSettings {
   /** Absolute path of the module that exports the handler; TypeScript as it is. */

@@ -1,7 +1,7 @@
 /**
  * One function as the platform runs it: its settings, its environments, its queue of asynchronous events.
  */
-import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
 import type { AsyncRetryTiming } from './async-queue.ts';
 import { AsyncQueue } from './async-queue.ts';
 import type { EnvironmentLimits, EnvironmentOptions, Invocation } from './environment-process.ts';
