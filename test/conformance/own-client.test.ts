@@ -9,11 +9,11 @@ import { createWorker } from '../../shared/client/create-worker.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
-import { describeOnEveryStore } from '../support/stores.ts';
+import { describeOnStore } from '../support/stores.ts';
 
 const CONTEXT = { functionName: 'orders', logStreamName: 'stream', getRemainingTimeInMillis: () => 600_000 } as Context;
 
-describeOnEveryStore("a user's client", (open) => {
+describeOnStore("a user's client", (open) => {
   afterEach(() => vi.unstubAllEnvs());
 
   test('holds locks and runs tasks, as a client and as a document client', async () => {

@@ -6,14 +6,14 @@ import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { FaultyDriver } from '../support/faulty-driver.ts';
-import { describeOnEveryStore } from '../support/stores.ts';
+import { describeOnStore } from '../support/stores.ts';
 import { claimOf, claimed, enqueued, newTask, numbered, stamp } from '../support/tasks.ts';
 import { PATIENT } from '../support/patient.ts';
 
 const SHARDS = 1;
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
-describeOnEveryStore('the task store', (open) => {
+describeOnStore('the task store', (open) => {
   let store: TaskStore;
   let meter: Meter;
 

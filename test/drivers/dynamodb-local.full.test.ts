@@ -1,12 +1,8 @@
-/** Suites on AWS's emulator that the first tier runs on the embedded engine only. */
-import { globSync } from 'node:fs';
-import path from 'node:path';
+/** Suites on AWS's emulator that the first tier runs on the simulated store only. */
 import { inject } from 'vitest';
-import { runOnly } from '../support/stores.ts';
+import { suitesOn } from '../support/suites-on.ts';
 
-runOnly('dynamodb-local', inject('dynamodbLocalEndpoint'));
-const CONFORMANCE = path.resolve(import.meta.dirname, '../conformance');
-for (const file of globSync(['task/*.test.ts', '{limiter,ratelimit,waitgroup,semaphore*}.test.ts'], {
-  cwd: CONFORMANCE,
-}).toSorted())
-  await import(path.join(CONFORMANCE, file));
+await suitesOn('dynamodb-local', inject('dynamodbLocalEndpoint'), [
+  'task/*.test.ts',
+  '{limiter,own-client,ratelimit,task-store,waitgroup,semaphore*}.test.ts',
+]);

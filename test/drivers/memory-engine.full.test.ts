@@ -167,7 +167,6 @@ describe('the engine in memory', () => {
 
 runOnly('memory', endpoint);
 await import('../conformance/lock.test.ts');
-await import('../conformance/task-store.test.ts');
 
 function disposable(it: DynamoDBClient): Disposable & { readonly it: DynamoDBClient } {
   return { it, [Symbol.dispose]: () => it.destroy() };

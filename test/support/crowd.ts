@@ -28,7 +28,7 @@ import { Prng } from './machines/prng.ts';
 import { STARTS_AT, simulatedWorld } from './coordination.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
-import { describeOnOneStore } from './stores.ts';
+import { describeOnStore, isOnChosen } from './stores.ts';
 import type { Cost } from './traffic.ts';
 import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
@@ -55,19 +55,23 @@ export interface Member {
 type Start = (onRow?: (row: DynamoItem) => void) => Member;
 
 /**
- * Runs a suite on the embedded engine, in the full tier on AWS's emulator, and on the simulated store.
+ * Runs a suite on the simulated store, in the full tier on engines.
  * `start` begins a process, all at the same moment.
  */
 export function describeCrowd(name: string, suite: (start: Start) => void): void {
-  describeOnOneStore(name, (open) => {
-    const draws = drawsOfEachTest();
-    suite((onRow) => startMember(open().driver, { table: open().table, hasExactUnits: false, random: draws(), onRow }));
-  });
-  describe(`${name} on the simulated store`, () => {
-    const draws = drawsOfEachTest();
-    const { driver, table } = simulatedWorld();
-    suite((onRow) => startMember(driver, { table, hasExactUnits: true, random: draws(), onRow }));
-  });
+  if (isOnChosen())
+    describeOnStore(name, (open) => {
+      const draws = drawsOfEachTest();
+      suite((onRow) =>
+        startMember(open().driver, { table: open().table, hasExactUnits: false, random: draws(), onRow }),
+      );
+    });
+  else
+    describe(`${name} on the simulated store`, () => {
+      const draws = drawsOfEachTest();
+      const { driver, table } = simulatedWorld();
+      suite((onRow) => startMember(driver, { table, hasExactUnits: true, random: draws(), onRow }));
+    });
 }
 
 /** Each process of a test has its own draws, the same in every run, also when the test runs alone, so tests are repeatable. */

@@ -2,14 +2,14 @@
 import { describe } from 'vitest';
 import type { World } from './coordination.ts';
 import { simulatedWorld, worldOn } from './coordination.ts';
-import { describeOnEveryStore, isOnMemory } from './stores.ts';
+import { describeOnEmulator, isOnChosen } from './stores.ts';
 
-/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store, each test with its own clock. */
+/** Runs a suite on AWS's emulator and on the simulated store, each test with its own clock. */
 export function describeInEveryWorld(name: string, suite: (open: () => World) => void): void {
-  describeOnEveryStore(name, (open) => {
+  describeOnEmulator(name, (open) => {
     suite(() => worldOn(open().driver, open().table, false));
   });
-  if (isOnMemory()) return;
+  if (isOnChosen()) return;
   describe(`${name} on the simulated store`, () => {
     suite(() => simulatedWorld());
   });

@@ -1,6 +1,10 @@
-/** Runs a suite against every DynamoDB that is a separate engine: AWS's emulator, and the embedded one. */
+/**
+ * Runs a suite on the store that its tier asks for: here on the simulated one, and in the full tier `test/drivers` runs it on both engines,
+ * AWS's emulator and the embedded one.
+ */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, inject } from 'vitest';
+import { beforeAll, describe, inject } from 'vitest';
+import { startMemoryEngine } from '../../local/engine/memory.ts';
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
 import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
@@ -8,6 +12,7 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createDefinedTable, tableDefinition } from '../../shared/dynamo/table.ts';
+import { systemClock } from '../../shared/core/runtime/clock.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { PATIENT } from './patient.ts';
@@ -29,7 +34,11 @@ export const TEST_CLIENT_SETTINGS = {
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 } as const;
 
-type Engine = readonly [TestStore['engine'], endpoint: string | null];
+/** Without an endpoint, a suite starts its own; null: it cannot run here. */
+type Engine = readonly [TestStore['engine'], endpoint: string | null | undefined];
+
+/** As `STARTS_AT`. */
+const STANDING = { ...systemClock, now: () => Date.parse('2026-03-01T12:00:00Z') };
 
 let only: Engine | undefined;
 
@@ -38,8 +47,9 @@ export function runOnly(engine: TestStore['engine'], endpoint: string | null): v
   only = [engine, endpoint];
 }
 
-export function isOnMemory(): boolean {
-  return only?.[0] === 'memory';
+/** Whether {@link runOnly} chose the engine. */
+export function isOnChosen(): boolean {
+  return only !== undefined;
 }
 
 let openDriver = (endpoint: string): DynamoDriver | Promise<DynamoDriver> =>
@@ -50,40 +60,33 @@ export function runThrough(open: typeof openDriver): void {
   openDriver = open;
 }
 
-/**
- * @param suite is called once per engine; `open` gives the store within tests and hooks
- */
-export function describeOnEveryStore(name: string, suite: (open: () => TestStore) => void): void {
-  describeOn(['embedded', 'dynamodb-local'], name, suite);
+/** @param suite gets what gives the store within tests and hooks */
+export function describeOnStore(name: string, suite: (open: () => TestStore) => void): void {
+  describeOn(only ?? ['memory', undefined], name, suite);
 }
 
-/** Runs a suite on the embedded engine. On DynamoDB Local, which is slower, `test/drivers/dynamodb-local.full.test.ts` runs it. */
-export function describeOnOneStore(name: string, suite: (open: () => TestStore) => void): void {
-  describeOn([inject('embeddedEndpoint') === null ? 'dynamodb-local' : 'embedded'], name, suite);
+/** Runs a suite on AWS's emulator, which is slower. */
+export function describeOnEmulator(name: string, suite: (open: () => TestStore) => void): void {
+  describeOn(only ?? ['dynamodb-local', inject('dynamodbLocalEndpoint')], name, suite);
 }
 
-function describeOn(
-  kinds: readonly ('embedded' | 'dynamodb-local')[],
-  name: string,
-  suite: (open: () => TestStore) => void,
-): void {
-  const endpoints = { embedded: inject('embeddedEndpoint'), 'dynamodb-local': inject('dynamodbLocalEndpoint') };
-  const engines: readonly Engine[] = only === undefined ? kinds.map((kind) => [kind, endpoints[kind]]) : [only];
-  for (const [engine, endpoint] of engines) {
-    describe.skipIf(endpoint === null)(`${name} on ${engine}`, () => {
-      let store: TestStore | undefined;
-      beforeAll(async () => {
-        store = await openStore(engine, endpoint ?? '');
-      });
-      afterAll(() => {
-        store?.client.destroy();
-      });
-      suite(() => {
-        if (store === undefined) throw new Error('the store is open within tests and hooks only');
-        return store;
-      });
+function describeOn([engine, endpoint]: Engine, name: string, suite: (open: () => TestStore) => void): void {
+  describe.skipIf(endpoint === null)(`${name} on ${engine}`, () => {
+    let store: TestStore | undefined;
+    beforeAll(async () => {
+      // Its clock stands where the tests' clocks begin: by today's, their rows have been expired for long, and it would sweep them.
+      const own = endpoint === undefined ? await startMemoryEngine(undefined, STANDING) : undefined;
+      const opened = (store = await openStore(engine, own?.endpoint ?? endpoint ?? ''));
+      return async () => {
+        opened.client.destroy();
+        await own?.stop();
+      };
     });
-  }
+    suite(() => {
+      if (store === undefined) throw new Error('the store is open within tests and hooks only');
+      return store;
+    });
+  });
 }
 
 async function openStore(engine: TestStore['engine'], endpoint: string): Promise<TestStore> {

@@ -7,13 +7,13 @@ import type { TaskContext } from '../../../shared/tasks/task/context.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 
 const child = defineTask({ name: 'child', run: () => undefined });
 const failing = defineTask({ name: 'failing', run: () => Promise.reject(new DoNotRetry('no')) });
 
-describeOnOneStore('tasks that belong together', (open) => {
+describeOnStore('tasks that belong together', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

@@ -11,13 +11,13 @@ import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { EVENTS } from '../../../bench/events.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 
 const EVENT = EVENTS['GitHub push'];
 const OTHER = EVENTS['Stripe invoice'];
 const inflated = (value: unknown): unknown => JSON.parse(inflateRawSync(value as Uint8Array).toString());
 
-describeOnOneStore('long JSON in rows', (open) => {
+describeOnStore('long JSON in rows', (open) => {
   let q: QueueUnderTest;
   let seen: unknown[];
   const see = defineTask({ name: 'see', run: (input: unknown) => void seen.push(input) });

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 
 const SIZE = 16;
 
-describeOnOneStore('a thousand items', (open) => {
+describeOnStore('a thousand items', (open) => {
   test('each of 63 tasks costs 0.33 write units', async () => {
     const q = openQueue(open());
     const items = Array.from({ length: 1_000 }, (_, n) => ({

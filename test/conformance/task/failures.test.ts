@@ -6,10 +6,10 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import type { Claim } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
-describeOnOneStore('where attempts failed', (open) => {
+describeOnStore('where attempts failed', (open) => {
   let q: QueueUnderTest;
   beforeEach(() => {
     q = openQueue(open());

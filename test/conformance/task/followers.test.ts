@@ -8,13 +8,13 @@ import type { ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts'
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const LARGE = 'x'.repeat(40_000);
 
-describeOnOneStore('what follows a running task', (open) => {
+describeOnStore('what follows a running task', (open) => {
   let q: QueueUnderTest;
   let seen: unknown[];
 

@@ -5,12 +5,12 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
 const noop = defineTask({ name: 'work', run: () => undefined });
 
-describeOnOneStore('the identity of a task', (open) => {
+describeOnStore('the identity of a task', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

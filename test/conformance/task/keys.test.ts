@@ -13,13 +13,13 @@ import { STARTS_AT } from '../../support/coordination.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 import { Traffic, passTimeUntil } from '../../support/traffic.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
-describeOnOneStore('limits per key', (open) => {
+describeOnStore('limits per key', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

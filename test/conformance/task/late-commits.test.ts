@@ -10,12 +10,12 @@ import { Copies } from '../../support/copies.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import type { TestStore } from '../../support/stores.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 
 const child = defineTask({ name: 'child', run: () => undefined });
 const NEVER = new AbortController().signal;
 
-describeOnOneStore('a late copy of a refused commit', (open) => {
+describeOnStore('a late copy of a refused commit', (open) => {
   let store: TestStore;
   let copies: Copies;
   let q: QueueUnderTest;

@@ -16,13 +16,13 @@ import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { FaultyDriver } from '../../support/faulty-driver.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { numbered, stamp, waitsInLine } from '../../support/tasks.ts';
 import { PATIENT } from '../../support/patient.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
-describeOnOneStore('tasks in strict order per key', (open) => {
+describeOnStore('tasks in strict order per key', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

@@ -4,10 +4,10 @@ import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts'
 import type { ReadyTask } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
-describeOnOneStore('listing what is ready and running', (open) => {
+describeOnStore('listing what is ready and running', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

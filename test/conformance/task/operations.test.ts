@@ -8,14 +8,14 @@ import type { ReadyTask, RunningTask, TaskRecord } from '../../../shared/tasks/t
 import { WORKER_DIED } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { claimed, enqueued, newTask, stamp } from '../../support/tasks.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const noop = defineTask({ name: 'work', run: () => undefined });
 
-describeOnOneStore('operating on tasks', (open) => {
+describeOnStore('operating on tasks', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

@@ -14,13 +14,13 @@ import { FaultyDriver } from '../../support/faulty-driver.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import type { TestStore } from '../../support/stores.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 
 const work = defineTask({ name: 'work', run: (n: number) => n });
 const NEVER = new AbortController().signal;
 const IN_LINE = { key: 'customer-1', ordered: true } as const;
 
-describeOnOneStore('a task with writes of its caller', (open) => {
+describeOnStore('a task with writes of its caller', (open) => {
   let store: TestStore;
   let network: FaultyDriver;
   let copies: Copies;

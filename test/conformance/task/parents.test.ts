@@ -7,10 +7,10 @@ import { claimOf } from '../../../shared/tasks/task/task.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
-describeOnOneStore('a parent and its operator', (open) => {
+describeOnStore('a parent and its operator', (open) => {
   let q: QueueUnderTest;
   /** Names of the children that ran, in order. */
   let ran: string[];

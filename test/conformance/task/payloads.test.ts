@@ -11,7 +11,7 @@ import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/tasks/task/payload.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
 /** A user's store that forgets nothing by itself. */
@@ -36,7 +36,7 @@ class MemoryPayloads implements PayloadStore {
 const LARGE = { text: 'x'.repeat(40_000) };
 const HUGE = { text: 'ä'.repeat(PAYLOAD_ROW_LIMIT_BYTES) };
 
-describeOnOneStore('inputs that are too large for a task’s row', (open) => {
+describeOnStore('inputs that are too large for a task’s row', (open) => {
   let q: QueueUnderTest;
   let payloads: MemoryPayloads;
   let client: TaskClient;

@@ -17,13 +17,13 @@ import { claimOf } from '../../../shared/tasks/task/task.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { waitsInLine } from '../../support/tasks.ts';
 
 const BEGINNING = '2026-03-28T12:00:00.000Z';
 const HOUR = 3_600_000;
 
-describeOnOneStore('the tasks of a schedule', (open) => {
+describeOnStore('the tasks of a schedule', (open) => {
   let q: QueueUnderTest;
   let clock: ManualClock;
   let runtime: Runtime;

@@ -14,13 +14,13 @@ import { loseNextAnswer } from '../../support/lost-answer.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { PATIENT } from '../../support/patient.ts';
 
 const BEGINNING = '2026-03-28T12:00:00.000Z';
 const HOUR = 3_600_000;
 
-describeOnOneStore('recurring tasks', (open) => {
+describeOnStore('recurring tasks', (open) => {
   let q: QueueUnderTest;
   let clock: ManualClock;
   let schedules: ScheduleStore;

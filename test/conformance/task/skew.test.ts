@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { claimed } from '../../support/tasks.ts';
 
 const noop = defineTask({ name: 'work', run: () => undefined });
 
-describeOnOneStore('a worker whose clock is proven wrong by more than the bound', (open) => {
+describeOnStore('a worker whose clock is proven wrong by more than the bound', (open) => {
   test('expires no session, reports that once, and claims tasks without a holder', async () => {
     const q = openQueue(open());
     const dying = await q.session();

@@ -17,11 +17,11 @@ import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 import { PATIENT } from '../../support/patient.ts';
 
-describeOnOneStore('tasks spawned in strict order', (open) => {
+describeOnStore('tasks spawned in strict order', (open) => {
   let q: QueueUnderTest;
   let order: string[];
 

@@ -13,12 +13,12 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import { Traffic, passTimeUntil } from '../../support/traffic.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnOneStore } from '../../support/stores.ts';
+import { describeOnStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
-describeOnOneStore('fairness between tenants', (open) => {
+describeOnStore('fairness between tenants', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {
