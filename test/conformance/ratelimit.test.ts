@@ -152,14 +152,6 @@ describeCrowd('the rate limit', (start) => {
     });
   });
 
-  test('counts a take once whose response is lost', async () => {
-    const limiter = limiterIn(here, TEN_A_SECOND);
-    await limiter.tryTake('ann');
-    here.driver.accidents.push('dropResponse');
-
-    expect(await here.live(limiter.tryTake('ann'))).toEqual({ kind: 'taken', remaining: 18 });
-  });
-
   test('refuses to calculate with a clock that is proven wrong', async () => {
     const ports = { ...here.ports, gauge: { provenSkewMs: () => 60_000 } };
     const limiter = new RateLimiter(name, TEN_A_SECOND, ports, { maxClockSkewMs: SKEW_MS });

@@ -218,31 +218,6 @@ describeCrowd('the semaphore', (start) => {
   });
 
   describe('a lost response', () => {
-    test('recognizes an unanswered admission, even after later writes', async () => {
-      const session = await here.session();
-      const other = await there.session();
-      await acquired(there.semaphores.tryAcquire(other, name, { limit: 3 }));
-      here.driver.accidents.push('dropResponse', 'dropRequest');
-
-      const asking = here.semaphores.tryAcquire(session, name, { limit: 3 });
-      await acquired(there.semaphores.tryAcquire(other, name, { limit: 3 }));
-      const permit = await here.live(acquired(asking));
-
-      const state = await here.semaphores.get(name);
-      expect(state?.holders.filter((holder) => holder.session === session.id)).toMatchObject([
-        { token: permit.fencingToken },
-      ]);
-    });
-
-    test('recognizes an unanswered release', async () => {
-      const session = await here.session();
-      const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
-      here.driver.accidents.push('dropResponse');
-
-      expect(await here.live(permit.release())).toBe(true);
-      expect(await here.semaphores.get(name)).toMatchObject({ inUse: 0 });
-    });
-
     test('lets the same session prune an unresolved permit when it needs the capacity', async () => {
       const session = await here.session({ ttlMs: 60_000 });
       const other = await there.session();

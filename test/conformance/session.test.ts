@@ -157,15 +157,6 @@ describeInEveryWorld('sessions', (open) => {
         expect(session.signal.aborted).toBe(false);
       },
     );
-
-    test('ends only once when called repeatedly', async () => {
-      const session = await one.leasehold.session({ name });
-
-      await Promise.all([session.end(), session.end()]);
-
-      expect(await other.leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
-      await expect(session.tryLock(name)).rejects.toThrow(LeaseLostError);
-    });
   });
 
   describe('the listing', () => {

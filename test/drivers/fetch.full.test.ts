@@ -9,5 +9,4 @@ await import('../conformance/lock-several.test.ts');
 await import('../conformance/semaphore.test.ts');
 await import('../conformance/ratelimit.test.ts');
 await import('../conformance/election.test.ts');
-await import('../conformance/task-store.test.ts');
 await import('../conformance/task/batches.test.ts');

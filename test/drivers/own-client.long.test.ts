@@ -13,7 +13,6 @@ await import('../conformance/lock-values.test.ts');
 await import('../conformance/semaphore.test.ts');
 await import('../conformance/semaphore-operation.test.ts');
 await import('../conformance/semaphore-waiting.test.ts');
-await import('../conformance/task-store.test.ts');
 await import('../conformance/task/failures.test.ts');
 await import('../conformance/task/keys.test.ts');
 await import('../conformance/task/lines.test.ts');

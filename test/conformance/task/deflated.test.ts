@@ -7,7 +7,6 @@ import { payloadKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
-import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { EVENTS } from '../../../bench/events.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
@@ -92,51 +91,6 @@ describeOnStore('long JSON in rows', (open) => {
     }
     await q.work({ see });
     expect(seen).toEqual([EVENT]);
-  });
-
-  test('keeps the input of replaced, followed and promoted work', async () => {
-    await ask({ n: 1 });
-    expect(await ask(EVENT, { onDuplicate: 'replace' })).toMatchObject({ replaced: true });
-    expect(inflated((await rowOf()).input)).toEqual(EVENT);
-    const follow = defineTask({
-      name: 'see',
-      async run(input: unknown) {
-        seen.push(input);
-        if (seen.length > 1) return;
-        await ask(OTHER, { onDuplicate: 'replace' });
-        expect(inflated(((await rowOf()).follower as DynamoItem).input)).toEqual(OTHER);
-      },
-    });
-
-    await q.work({ see: follow });
-
-    expect(seen).toEqual([EVENT, OTHER]);
-  });
-
-  test('passes inputs to children, callbacks and retried tasks', async () => {
-    const children = [spawn(see, EVENT, { id: 'a' }), spawn(see, OTHER, { id: 'b' })];
-    await q.client.enqueueBatch(children, { id: 'batch', then: spawn('then', EVENT, { id: 'then' }) });
-    let isBroken = true;
-    const then = defineTask({
-      name: 'then',
-      retry: { maxAttempts: 1 },
-      run(input: unknown) {
-        if (isBroken) throw new Error('broken');
-        seen.push(input);
-      },
-    });
-    await q.work({ see, then });
-    isBroken = false;
-    await q.operator.retry('then');
-    await q.work({ see, then });
-
-    expect(
-      seen
-        .slice(0, 2)
-        .map((input) => JSON.stringify(input))
-        .sort(),
-    ).toEqual([EVENT, OTHER].map((input) => JSON.stringify(input)).sort());
-    expect(seen.slice(2)).toEqual([EVENT]);
   });
 
   test('deflates an input in a second row', async () => {

@@ -1,8 +1,6 @@
 import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from 'vitest';
 import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
-import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
-import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
@@ -12,13 +10,10 @@ import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { Priority, RunningTask } from '../../../shared/tasks/task/task.ts';
 import { GroupWalk } from '../../../shared/tasks/task/group-walk.ts';
-import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
-import { FaultyDriver } from '../../support/faulty-driver.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnStore } from '../../support/stores.ts';
 import { numbered, stamp, waitsInLine } from '../../support/tasks.ts';
-import { PATIENT } from '../../support/patient.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
@@ -309,26 +304,6 @@ describeOnStore('tasks in strict order per key', (open) => {
     expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 2 });
     expect(await get('c2')).toMatchObject({ state: 'cancelled', isInLine: false });
     expect(await get('b/then')).toMatchObject({ state: 'done' });
-  });
-
-  test('applies an unanswered write once', async () => {
-    const driver = new FaultyDriver(open().driver);
-    const sender = new Sender({ driver, runtime: systemRuntime, policy: PATIENT });
-    const tasks = createTaskStore(sender, { table: q.table, shards: 2 });
-    const drop = () => driver.accidents.push('dropResponse');
-    const task = (id: string) => ({ queue: q.queue, id, name: 'work', input: null, runAt: 0, line: 'k' });
-    for (const id of ['a', 'b', 'c']) {
-      drop();
-      expect((await tasks.enqueue({ ...task(id), priority: 'normal' }, stamp())).kind).toBe('applied');
-    }
-    const head = await run('a');
-
-    drop();
-    expect((await tasks.complete(claimOf(head), null, stamp())).kind).toBe('applied');
-
-    expect(await isHeld('c')).toBe(true);
-    await tasks.complete(claimOf(await run('b')), null, stamp());
-    expect((await claim('c')).kind).toBe('applied');
   });
 
   test('reads a line once for all of its tasks that end here, and again if another process has passed a turn', async () => {

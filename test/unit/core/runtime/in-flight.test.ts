@@ -50,18 +50,6 @@ describe('inFlight', () => {
   });
 });
 
-test('inFlight fails all that has not started with the first of several failures', async () => {
-  const run = inFlight(2);
-  const [first, second] = [Promise.withResolvers<never>(), Promise.withResolvers<never>()];
-  const outcomes = Promise.allSettled([run(() => first.promise), run(() => second.promise)]);
-
-  second.reject(new Error('second'));
-  first.reject(new Error('first, but later'));
-  await outcomes;
-
-  await expect(run(() => Promise.resolve())).rejects.toThrow('second');
-});
-
 test('sideBySide passes a free slot to the longest waiter', async () => {
   const run = sideBySide(1);
   const first = Promise.withResolvers<undefined>();
