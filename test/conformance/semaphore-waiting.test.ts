@@ -27,18 +27,6 @@ describeCrowd('waiting for a semaphore', (start) => {
       expect((await here.live(waiting)).fencingToken).toBe(held.fencingToken + 1);
     });
 
-    test('ends without a permit when the time is over, and only then', async () => {
-      const session = await here.session();
-      await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
-      const startedAt = here.clock.now();
-
-      const found = await here.live(here.semaphores.acquire(session, name, { limit: 1, wait: '3s' }));
-
-      expect(found.kind).toBe('full');
-      expect(here.clock.now() - startedAt).toBeGreaterThanOrEqual(3_000);
-      expect(here.clock.now() - startedAt).toBeLessThan(3_300);
-    });
-
     test('ends as soon as a crashed holder can have expired, even with rare polls', async () => {
       await fillWithCrashed(start, name, 1);
       const session = await here.session();
@@ -62,18 +50,6 @@ describeCrowd('waiting for a semaphore', (start) => {
       // the last write gives the claim up.
       expect(cost.writeUnits).toBe(2);
       expect(cost.readUnits).toBeLessThanOrEqual(20 * 4 + 10);
-    });
-
-    test('is ended by its signal, with its reason', async () => {
-      const session = await here.session();
-      await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
-      const stop = new AbortController();
-
-      const waiting = here.semaphores.acquire(session, name, { limit: 1, signal: stop.signal });
-      await here.live(here.clock.sleep(500));
-      stop.abort(new Error('enough'));
-
-      await expect(here.live(waiting)).rejects.toThrow('enough');
     });
 
     test('ends when its session is lost', async () => {

@@ -30,37 +30,6 @@ describeOnStore('tasks that belong together', (open) => {
   };
 
   describe('spawning in commit', () => {
-    test('creates children together with the completion, or not at all', async () => {
-      const parent = defineTask({
-        name: 'parent',
-        run: (_: unknown, task) =>
-          task.commit({ ok: true }, [], { spawn: [spawn(child, { n: 1 }), spawn(child, { n: 2 }, { id: 'second' })] }),
-      });
-      await q.client.enqueue(parent, {}, { id: 'parent' });
-
-      expect((await q.work({ parent, child })).settled.done).toBe(3);
-      expect(await get('second')).toMatchObject({ state: 'done', input: { n: 2 } });
-    });
-
-    test('creates nothing when the parent was taken over', async () => {
-      await q.client.enqueue(child, {}, { id: 'parent' });
-      const running = await claimOne('parent');
-      await q.tasks.takeOver(running, 'another', stamp());
-      const orphan = {
-        queue: q.queue,
-        id: 'orphan',
-        name: 'child',
-        input: null,
-        priority: 'normal',
-        runAt: 0,
-      } as const;
-
-      const outcome = await q.tasks.commit(claimOf(running), null, [{ spawn: orphan }], numbered());
-
-      expect(outcome.kind).toBe('refused');
-      expect(await get('orphan')).toBeUndefined();
-    });
-
     test.each(['commit', 'wait'] as const)('refuses the %s if an id is taken, and names the task', async (how) => {
       const taken = [spawn(child, {}), spawn(child, { n: 2 }, { id: 'taken' })];
       const parent = defineTask({
@@ -298,25 +267,6 @@ describeOnStore('tasks that belong together', (open) => {
 
       expect(seen).toMatchObject([undefined, { total: 3, done: 3, pending: 0 }]);
       expect(await get('parent')).toMatchObject({ state: 'done', result: 3, attempts: 1 });
-    });
-
-    test('continues at once if there are no children', async () => {
-      const seen: TaskContext['children'][] = [];
-      await q.client.enqueue('parent', {}, { id: 'parent' });
-
-      await q.work({ parent: parentOf(0, seen) });
-
-      expect(seen).toMatchObject([undefined, { total: 0, pending: 0 }]);
-      expect(await get('parent')).toMatchObject({ state: 'done', attempts: 1 });
-    });
-
-    test('learns of children that died', async () => {
-      const seen: TaskContext['children'][] = [];
-      await q.client.enqueue('parent', {}, { id: 'parent' });
-
-      await q.work({ parent: parentOf(2, seen, failing), failing });
-
-      expect(seen[1]).toMatchObject({ total: 2, dead: 2 });
     });
 
     test('stays cancelled under its children, and keeps all of them', async () => {

@@ -177,19 +177,6 @@ describeOnStore('what follows a running task', (open) => {
     expect(await waiting).toMatchObject({ kind: 'done', result: { n: 2 } });
   });
 
-  test('ignores a late request after a newer one or in a later attempt', async () => {
-    await ask({ n: 1 });
-    const running = await claim();
-    const request = await q.client.validate('see', { n: 2 }, { id: 'doc' });
-    await ask({ n: 3 });
-    expect((await q.tasks.follow(running, request, stamp())).kind).toBe('refused');
-    await q.tasks.release(claimOf(running), stamp());
-    await claim();
-
-    expect((await q.tasks.follow(running, request, stamp())).kind).toBe('refused');
-    expect(await get()).toMatchObject({ input: { n: 3 }, follower: undefined });
-  });
-
   test('follows a parent that waits for its children, which ends what it has begun', async () => {
     await ask({ n: 1 });
     const running = await claim();

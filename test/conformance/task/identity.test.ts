@@ -162,29 +162,6 @@ describeOnStore('the identity of a task', (open) => {
     expect(second?.state === 'ready' && first?.state === 'ready' && second.readyAt > first.readyAt).toBe(true);
   });
 
-  test('does not change a task that is claimed while it is replaced', async () => {
-    await ask(1, { delay: '0s' });
-    const observed = await get();
-    const running = await claim();
-    if (observed?.state !== 'ready') throw new Error('not ready');
-
-    const other = { ...observed, name: 'work', input: { n: 2 }, runAt: 0, payload: undefined };
-    const late = await q.tasks.replace(observed, other, stamp());
-
-    expect(late.kind).toBe('refused');
-    expect((await q.tasks.complete(claimOf(running), undefined, stamp())).kind).toBe('applied');
-  });
-
-  test('work that replaced what a worker saw is not claimed for that', async () => {
-    await ask(1);
-    const observed = await get();
-    await ask(2, { onDuplicate: 'replace' });
-    if (observed?.state !== 'ready') throw new Error('not ready');
-
-    expect((await q.tasks.claim(observed, 'somebody', stamp())).kind).toBe('refused');
-    expect(await claim()).toMatchObject({ input: { n: 2 } });
-  });
-
   test.each([
     ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'must be one of reject, keep, replace, debounce'],
     ['a policy without an id', { onDuplicate: 'keep' }, 'require an id'],

@@ -54,14 +54,6 @@ describeOnStore('limits per key', (open) => {
     expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(2);
   });
 
-  test('returns the running task from a claim with a slot', async () => {
-    await enqueue('a');
-    const row = await run('a');
-
-    const { readyAt: _, ...stored } = (await q.tasks.get(row)) as RunningTask;
-    expect(row).toMatchObject(stored);
-  });
-
   describe('join', () => {
     const LATER_MS = 1_000;
     const SHARDS = [0, 1];
@@ -101,25 +93,6 @@ describeOnStore('limits per key', (open) => {
 
       expect((await q.tasks.join(task, { ...stamp(), now: task.readyAt - 1 })).kind).toBe('refused');
     });
-
-    test('refuses a task that was claimed, or moved by another worker', async () => {
-      const [one, other] = [await apart('a'), await apart('b')];
-      await q.tasks.claim(one.task, 'somebody', one.then);
-      await q.tasks.join(other.task, other.then);
-
-      expect((await q.tasks.join(one.task, { ...stamp(), now: one.then.now })).kind).toBe('refused');
-      expect((await q.tasks.join(other.task, { ...stamp(), now: other.then.now })).kind).toBe('refused');
-    });
-  });
-
-  test('does not delay other keys, or tasks without a key', async () => {
-    await enqueue('a', { limit: 1 });
-    await enqueue('b', { limit: 1, key: 'tenant-2' });
-    await q.client.enqueue('work', {}, { id: 'c' });
-    await run('a');
-
-    expect((await claim('b')).kind).toBe('applied');
-    expect((await claim('c')).kind).toBe('applied');
   });
 
   test.each([

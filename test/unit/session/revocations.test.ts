@@ -52,27 +52,6 @@ describe('a forced release', () => {
     expect(await revokedOf(session)).toEqual([]);
   });
 
-  test('is reported even if the first response that contained it was lost', async () => {
-    const session = await holder.leasehold.session({ ttl: '30s' });
-    await lockAndForce(session, 'first');
-    const second = await session.lock('second');
-    await world.clock.advance(HEARTBEAT_MS);
-    expect(await revokedOf(session)).toHaveLength(1);
-    await force('second', second.fencingToken);
-    const network = new LossyNetwork(holder, /"session#/);
-
-    // Applied, it removes the first, and what it answers of the second is lost with every attempt.
-    network.fate = 'loseAnswer';
-    await world.clock.advance(HEARTBEAT_MS + 5_000);
-    expect(await revokedOf(session)).toEqual([`lock ${second.fencingToken} second`]);
-    expect(second.signal.aborted).toBe(false);
-    network.fate = 'none';
-    await world.clock.advance(HEARTBEAT_MS);
-
-    expect(second.signal.aborted).toBe(true);
-    expect(session.signal.aborted).toBe(false);
-  });
-
   test('is reported if it comes between an unanswered renewal and the next attempt', async () => {
     const session = await holder.leasehold.session({ ttl: '30s' });
     await lockAndForce(session, 'first');
