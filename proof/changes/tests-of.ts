@@ -9,9 +9,10 @@ const LEFTOVERS = 'test/unit/coordination/leftovers.test.ts';
 /** Folders and files whose tests say more about a room than its own. */
 const NEIGHBOURS: readonly (readonly [room: string, tests: readonly string[]])[] = [
   ['shared/core/wait', [LEFTOVERS]],
-  ['shared/core', ['test/unit/session']],
+  ['shared/core', ['test/unit/session', 'test/unit/cli/output.test.ts']],
   ['shared/session', ['test/unit/coordination/lock', LEFTOVERS]],
   ['shared/tasks/run', ['test/unit/tasks/task']],
+  ['shared/tasks/queue', ['test/unit/tasks/task']],
   ['shared/tasks/worker', ['test/unit/tasks/picker', 'test/unit/client', 'test/unit/tasks/task']],
   ['shared/tasks/rows', ['test/unit/tasks']],
 ];

@@ -189,6 +189,20 @@ describeInEveryWorld('sessions', (open) => {
       expect(session.signal.reason).toMatchObject({ reason: 'invalidated' });
     });
 
+    test('opens its keys when the operator says', async () => {
+      const session = await one.leasehold.session({ name, ttl: '30s', lockDelay: '15s' });
+      const key = `${name}-key`;
+      await session.lock(key);
+      const next = await other.leasehold.session({ ttl: '30s' });
+      await other.leasehold.sessions.destroy(session.id, { lockDelay: '2s' });
+
+      expect(await passTime(world, next.tryLock(key))).toMatchObject({
+        kind: 'delayed',
+        until: world.clock.now() + 3_000,
+      });
+      expect(await passTime(world, next.lock(key, { wait: '4s' }))).toMatchObject({ key });
+    });
+
     test('a session that has ended, or never was, changes nothing', async () => {
       const session = await one.leasehold.session({ name });
       await session.end();

@@ -13,6 +13,8 @@ import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 interface One extends Member {
   readonly row?: string;
   readonly bytes?: number;
+  /** Whether the shared row refuses it for good. */
+  readonly isOver?: boolean;
 }
 
 type Answer = 'applied' | DynamoFault;
@@ -59,7 +61,7 @@ function world(...answers: readonly Answer[]) {
             shared: (count) => [put(`shared+${count}`)],
           }),
         after: (row, count) => ({ row: row + count }),
-        onRefusal: () => ({ again: 0 }),
+        onRefusal: () => (member.isOver === true ? 'refused' : { again: 0 }),
       })
       .then(
         ({ kind }) => kind,
@@ -99,6 +101,15 @@ test('a refusal of the shared row shows what to plan on, and a conflict shows no
 
   expect([first.reads, second.reads]).toEqual([1, 2]);
   expect([first.told, second.told]).toEqual([['applied'], ['applied']]);
+});
+
+test('all are refused whose shared row allows no other try', async () => {
+  const { told, sent } = await world('applied', refused('None', 'None', { pk: 'shared' })).run(
+    ...['a', 'b', 'c'].map((nonce) => ({ nonce, isOver: true })),
+  );
+
+  expect(told).toEqual(['applied', 'refused', 'refused']);
+  expect(sent).toHaveLength(2);
 });
 
 test('no more than 100 actions and 3 MB are sent together, and no row twice', async () => {
