@@ -131,7 +131,7 @@ async function run(platform: Platform, stage: Stage): Promise<Verdict> {
   for (const conflict of conflicts) display.note(`rejected: ${conflict.message}`);
   const keys = distinctKeys(outcomes.flatMap((outcome) => (outcome instanceof MismatchError ? [] : [outcome])));
   display.note(
-    `tasks      ${keys.length} ${options.tasksFile === undefined ? 'installed packages to take stock of' : `from ${options.tasksFile}`}`,
+    `tasks      ${keys.length} ${options.tasksFile === undefined ? 'installed packages, whose files are counted' : `from ${options.tasksFile}`}`,
   );
   display.note(
     `workers    up to ${options.workers}, ${options.concurrency} tasks at a time each, session TTL ${seconds(options.sessionTtlMs)}`,

@@ -141,7 +141,7 @@ function span(option: string): (text: string) => number {
 
 const HELP = `
 Examples:
-  npm start                                   take stock of every installed package; one worker is killed on the way
+  npm start                                   count the files of each installed package; one worker is killed on the way
   npm start -- --workers 8 --no-kill          more workers, and no accident
   npm start -- --stay                         the console stays open until Ctrl+C
   npm start -- --json --duplicate-ticks       for programs; half of the ticks come twice

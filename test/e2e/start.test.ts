@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOSTILE = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
 
 describe('npm start', () => {
-  test('takes stock of every package exactly once, though a worker is killed and ticks come twice', async () => {
+  test('counts the files of each package exactly once, though a worker is killed and ticks come twice', async () => {
     const run = await runStart('--duplicate-ticks');
 
     const packages = installedPackages(ROOT).length;

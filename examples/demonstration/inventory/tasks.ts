@@ -1,4 +1,4 @@
-/** A real task on real input: take stock of one installed package. */
+/** A real task on real input: count and hash the files of one installed package. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
