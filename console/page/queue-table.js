@@ -57,7 +57,7 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
 
 /** Due tasks, by priority; counts stop at a budget. @param {QueueFigures} queue */
 export function backlogOf({ due }) {
-  return due.high + due.normal + due.low;
+  return PRIORITIES.reduce((total, priority) => total + due[priority], 0);
 }
 
 /** @param {QueueFigures} queue */

@@ -1,5 +1,6 @@
 /** Polls all queues in turn: the cost of a refresh does not grow with the number of queues. */
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
+import { sumOf } from '../../../cli/queue/queue-summary.ts';
 import type { ConsoleConnection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../../model.ts';
 import { QueueLook } from './queue.ts';
@@ -144,7 +145,7 @@ export class OverviewRead {
     const lost = this.#book.lostSinceOpening;
     this.#readings.push({
       at,
-      backlog: sum(({ due }) => due.high + due.normal + due.low),
+      backlog: sum(({ due }) => sumOf(due)),
       running: sum(({ running }) => running),
       dead: sum(({ dead }) => dead.count),
       workers: sum(({ workers }) => workers.live),
