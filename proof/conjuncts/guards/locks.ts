@@ -17,7 +17,7 @@ const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => State
   'lock.takeOver': (held, rows) => locks.takeOverLock(TABLE, held, request('other'), { isFresh: false }, rows.stamp()),
   'lock.release': (held, rows) => released(held, rows),
   'lock.settle': (held, rows) => settled(held, rows, NOW),
-  'lock.disown': (held, rows) => locks.voidLock(TABLE, held, { notBeforeAsked: NOW }, rows.stamp()),
+  'lock.disown': (held, rows) => locks.disownLock(TABLE, held, { notBeforeAsked: NOW }, rows.stamp()),
   'lock.force': (held, rows) =>
     locks.forceReleaseLock(
       TABLE,

@@ -23,7 +23,7 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
       rows.writeAs<HeldLock>(statements.takeOverLock(table, observed, request, options, stamp), stamp, limits),
 
     disown: (observed, late, stamp, limits) =>
-      rows.writeAs<FreeLock>(statements.voidLock(table, observed, late, stamp), stamp, limits),
+      rows.writeAs<FreeLock>(statements.disownLock(table, observed, late, stamp), stamp, limits),
 
     barLate: (late, stamp, limits) =>
       rows.writeAs<FreeLock>(statements.voidLateAcquire(table, late, stamp), stamp, limits),

@@ -237,7 +237,7 @@ export function settleLock(
  * Effect: free at once, counter + 1: neither the lost request nor a late copy of this one can affect later tenures.
  * Outcomes: refused = it was released, or acquired again: read again.
  */
-export function voidLock(
+export function disownLock(
   table: string,
   observed: HeldLock,
   { notBeforeAsked }: { readonly notBeforeAsked: number },
