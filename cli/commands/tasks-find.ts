@@ -3,12 +3,12 @@ import { Command, Option } from 'commander';
 import { ENDED_STATES } from '../../shared/tasks/queue/ended-tasks.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
-import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, tableText } from '../listing.ts';
 import { momentAndAge, plural, printable, shortened } from '../output.ts';
 import { noteNoList } from '../queue/ended-list.ts';
+import { upTo } from '../queue/listing-progress.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { unfinishedTasks } from '../queue/queue-summary.ts';
 import { stateOf } from '../queue/task-words.ts';
@@ -53,7 +53,13 @@ async function find(
   using connection = await connect();
   const there = connection.queue(queue, shards);
   const now = runtime.clock.now();
-  const reading = new Reading(connection, maxReadUnits);
+  const before = connection.readUnits();
+  const used = (): number => connection.readUnits() - before;
+  let stoppedIn: string | undefined;
+  const within = <T>(rows: AsyncIterable<T>, where: string): AsyncIterable<T> =>
+    upTo(maxReadUnits - used(), connection.readUnits, rows, () => {
+      stoppedIn ??= where;
+    });
   const record = await there.queues.glance(queue);
   const found: Found[] = [];
   let read = 0;
@@ -63,13 +69,13 @@ async function find(
   };
   const isListed = record?.listedSince !== undefined;
   const ended = there.operator.ended({ queue, shards, states: isListed ? ENDED_STATES : ['dead'] });
-  for await (const entry of reading.of(ended, isListed ? 'the list of finished tasks' : 'the list of dead tasks')) {
+  for await (const entry of within(ended, isListed ? 'the list of finished tasks' : 'the list of dead tasks')) {
     if (entry.kind === 'damaged')
       keep({ id: entry.id, state: 'damaged entry', name: entry.text, label: '', key: '', at: 0 });
     else keep({ id: entry.id, state: entry.state, name: entry.name, label: entry.label, key: entry.key, at: entry.at });
     if (found.length === limit) break;
   }
-  for await (const task of reading.of(unfinishedTasks(there), 'the tasks that wait or run')) keep(openOne(task, now));
+  for await (const task of within(unfinishedTasks(there), 'the tasks that wait or run')) keep(openOne(task, now));
   const shown = found.sort((a, b) => b.at - a.at).slice(0, limit);
   output.answer(shown, () =>
     shown.length === 0
@@ -83,8 +89,10 @@ async function find(
           since: ({ at }) => (at === 0 ? '' : momentAndAge(at, now)),
         }),
   );
+  const units = `${Math.ceil(used())} read units`;
+  const reading = stoppedIn === undefined ? units : `stopped after ${units}, in ${stoppedIn} (see --max-read-units)`;
   output.note(
-    printable(`${plural(read, 'task')} looked at, ${reading.usedText}; leasehold tasks show ID tells the story of one`),
+    printable(`${plural(read, 'task')} read, ${reading}; leasehold tasks show ID has the whole story of one`),
   );
   if (found.length > shown.length || found.length === limit)
     output.note(`the first ${limit}: there may be more (see --limit)`);
@@ -96,38 +104,4 @@ function openOne(task: TaskRecord, now: number): Found {
   const key = links?.concurrency?.key ?? links?.line?.key;
   const at = task.state === 'running' ? task.claimedAt : createdAt;
   return { id, state: stateOf(task, now), name: definition, label, key, at };
-}
-
-/** Reads until so many units are used up, and knows where that was. */
-class Reading {
-  readonly #connection: CliConnection;
-  readonly #limit: number;
-  readonly #before: number;
-  #stoppedIn: string | undefined;
-
-  constructor(connection: CliConnection, limit: number) {
-    this.#connection = connection;
-    this.#limit = limit;
-    this.#before = connection.readUnits();
-  }
-
-  async *of<T>(rows: AsyncIterable<T>, where: string): AsyncGenerator<T> {
-    if (this.#stoppedIn !== undefined) return;
-    for await (const row of rows) {
-      if (this.#used >= this.#limit) {
-        this.#stoppedIn = where;
-        return;
-      }
-      yield row;
-    }
-  }
-
-  get usedText(): string {
-    const used = `${Math.ceil(this.#used)} read units`;
-    return this.#stoppedIn === undefined ? used : `stopped after ${used}, in ${this.#stoppedIn} (see --max-read-units)`;
-  }
-
-  get #used(): number {
-    return this.#connection.readUnits() - this.#before;
-  }
 }

@@ -94,7 +94,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     });
     const found = await run('tasks', 'find', 'customer#1', ...queue);
     expect(found.out).toContain('order o-7');
-    expect(found.err).toMatch(/tasks looked at, \d+ read units/);
+    expect(found.err).toMatch(/tasks read, \d+ read units/);
     expect((await run('tasks', 'list', '--state', 'done', ...queue)).err).toContain('complete since');
     const wrong = await run('tasks', 'list', '--state', 'done', '--since', '2999-01-01T00:00:00Z', ...queue);
     expect(wrong).toMatchObject({ exitCode: 2 });
