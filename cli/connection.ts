@@ -106,7 +106,7 @@ export async function connect(
     schedules: operated.schedules,
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
-    readUnits: () => meter.read().readUnits,
+    readUnits: () => meter.readUnits,
     stopSending: () => sender.close(),
     clientOf: ({ queue, shards, payloads }) => ({
       foundation: { sender, gauge, runtime },

@@ -71,7 +71,7 @@ export class ConsoleConnection implements Disposable {
 
   /** Read units of this console so far. */
   readUnits(): number {
-    return this.#total.read().readUnits + this.#scanned;
+    return this.#total.readUnits + this.#scanned;
   }
 
   open(): Stores {
@@ -99,7 +99,7 @@ export class ConsoleConnection implements Disposable {
       schedules,
       audit,
       operations: new Operations({ audit, tasks, operator, locks, semaphores, sessions, schedules, runtime }),
-      spent: () => meter.read().readUnits,
+      spent: () => meter.readUnits,
     };
   }
 

@@ -102,7 +102,8 @@ export function joinKey(parts: readonly string[]): string {
 }
 
 export function splitKey(key: string): string[] {
-  return key.split('#').map((part) => part.replaceAll('%23', '#').replaceAll('%25', '%'));
+  const parts = key.split('#');
+  return key.includes('%') ? parts.map((part) => part.replaceAll('%23', '#').replaceAll('%25', '%')) : parts;
 }
 
 function escapePart(part: string): string {

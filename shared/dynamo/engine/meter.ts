@@ -31,11 +31,18 @@ export interface MeterReading {
 
 export interface Meter extends SendObserver {
   read(): MeterReading;
+  /** The same figure as of `read`, without a copy of the others: a long listing asks for it after each entry. */
+  readonly readUnits: number;
 }
 
 export function createMeter(): Meter {
   const byVerb: Record<string, VerbCost> = {};
+  const sum = (figure: keyof VerbCost): number =>
+    Object.values(byVerb).reduce((total, cost) => total + cost[figure], 0);
   return {
+    get readUnits() {
+      return sum('readUnits');
+    },
     onAttempt({ statement, output, fault }) {
       const cost = (byVerb[statement.verb] ??= {
         requests: 0,
@@ -61,8 +68,6 @@ export function createMeter(): Meter {
       if (fault?.kind === 'unanswered') cost.unanswered++;
     },
     read() {
-      const costs = Object.values(byVerb);
-      const sum = (figure: keyof VerbCost): number => costs.reduce((total, cost) => total + cost[figure], 0);
       return {
         requests: sum('requests'),
         writeUnits: sum('writeUnits'),
