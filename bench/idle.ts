@@ -8,6 +8,8 @@
  * is reported separately, because it polls more often then. Compute is the lifetime of the workers, plus 0.2 seconds per tick or wake.
  */
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
+import { leftNothing } from '../functions/continuation.ts';
+import { reasonToLeave } from '../functions/redundant-worker.ts';
 import { Command } from 'commander';
 import { priceOf } from '../shared/operate/cost/prices.ts';
 import type { DispatcherPorts, WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -77,6 +79,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     work: { ...perSecond(work.whole), firstMinute: perSecond(work.first), afterwards: perSecond(work.later) },
     trickle: { ...perSecond(working.trickle.whole), deployed: perSecond(deployed.trickle) },
     besideLongTask: { deployed: perSecond(deployed.besideLongTask) },
+    loneTask: startOfLoneTask(deployed),
     longTask: { queries: oneTask.queries, requests: oneTask.requests, readUnits: oneTask.readUnits },
     dollarsPerMonth,
   };
@@ -119,6 +122,7 @@ async function measureWork(load: Load): Promise<Worked> {
 export async function measureDeployed(load: Load): Promise<Measured> {
   const idle = openIdleWorld();
   return idle.world.run(async () => {
+    await idle.noteLanes('normal');
     const fleet = new Fleet(idle);
     await fleet.tick(0);
     const begun = idle.meter.read();
@@ -227,9 +231,11 @@ class Fleet {
   async work({ homeShards }: WorkEvent): Promise<void> {
     const { stores, runtime } = this.#idle.placeOf(`worker ${++this.#started}`);
     const startedAt = runtime.clock.monotonic();
+    const surplus = { queue: IDLE_QUEUE, maxWorkers: MAX_WORKERS, timing: TIMING };
+    if ((await reasonToLeave({ ...stores, runtime }, surplus)) !== undefined) return;
     const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, TIMING);
     const session = await SessionHolder.create(
-      { timing: TIMING, name: workerName(IDLE_QUEUE), node: 'bench', behaviour: 'release' },
+      { timing: TIMING, name: workerName(IDLE_QUEUE), node: 'bench', behaviour: 'release', listed: false },
       { store: stores.sessions, runtime, gauge: noSkewGauge },
     );
     const permit = await permits.tryAcquire(session, workersSemaphore(IDLE_QUEUE), { limit: MAX_WORKERS });
@@ -238,8 +244,9 @@ class Fleet {
       const when = { pollMs: 1_250, hasDispatcher: true, graceMs: 1_000, deadlineMonotonicMs: Infinity };
       const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
       const registry = registerTasks(definitionsOf(this.#idle));
-      await runWorker(registry, ports, { ...where, ...when }, new AbortController().signal);
-      await permit.permit.release();
+      const report = await runWorker(registry, ports, { ...where, ...when }, new AbortController().signal);
+      const released = await permit.permit.release();
+      await session.end({ holdsNothing: released && leftNothing(report) });
     }
     await session.end();
     this.invocations++;
@@ -284,6 +291,15 @@ function between(begun: MeterReading, end: MeterReading, seconds: number): Measu
   };
 }
 
+/** Units of a lone task's wake and worker, without the task's own claim and completion, and the read of its row. */
+function startOfLoneTask({ trickle, empty }: Readonly<Record<Load, Measured>>): Pick<Used, 'writeUnits' | 'readUnits'> {
+  const tasks = MINUTES - 1;
+  return {
+    writeUnits: round((trickle.writeUnits - empty.writeUnits) / tasks - 3),
+    readUnits: round((trickle.readUnits - empty.readUnits) / tasks - 0.5),
+  };
+}
+
 function perSecond({ writeUnits, readUnits, requests, seconds }: Measured) {
   return {
     writeUnitsPerSecond: round(writeUnits / seconds),
@@ -316,9 +332,11 @@ function shown(
     ['work, one task of 20 s', working.longTask.whole],
     ...LOADS.map((load) => [`deployed, ${NAMES[load]}`, deployed[load]] as const),
   ];
+  const lone = startOfLoneTask(deployed);
   const rows = measured.map(([what, one]) => [what, ...Object.values(perSecond(one)), one.queries, dollars(one)]);
   return (
     `${tableOf(head, rows)}\n` +
+    `The start of a lone task costs ${lone.writeUnits} write and ${lone.readUnits} read units.\n` +
     `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} requests.`
   );
 }

@@ -52,6 +52,11 @@ export function hasTasksLeft({ ended }: WorkerReport): boolean {
   return ended === 'handedBack';
 }
 
+/** Whether the worker's session holds no task, because it knows how each of its attempts ended. */
+export function leftNothing({ ended, damaged, settled: { lost, unsettled } }: WorkerReport): boolean {
+  return ended === 'drained' && damaged + lost + unsettled === 0;
+}
+
 /** @param functionName the worker's own */
 export async function startSuccessor(functionName: string, event: WorkEvent): Promise<void> {
   using starter = createStarter(START);

@@ -1,7 +1,7 @@
 /**
  * Checks with two reads whether a started worker is redundant, before it has written anything.
  *
- * A tick and a wake may start a worker each, and Lambda delivers starts twice; opening a session for each would cost three write units.
+ * A tick and a wake may start a worker each, and Lambda delivers starts twice; opening a session for each would cost two write units.
  * This check is advisory: the permit decides, and the worker requests it after opening its session.
  */
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';

@@ -24,7 +24,7 @@ import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import { SHORT_WAIT_MS } from '../shared/tasks/worker/stay.ts';
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
-import { hasTasksLeft, isFirstDelivery, startSuccessor, successorOf } from './continuation.ts';
+import { hasTasksLeft, isFirstDelivery, leftNothing, startSuccessor, successorOf } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
 import { reasonToLeave } from './redundant-worker.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
@@ -188,14 +188,16 @@ export function createWorkHandler(
           signal,
         );
         // An unconfirmed release does not fail the work: the session's end releases the permit.
-        await permit.permit
-          .release()
-          .catch((error: unknown) => telemetry.logger.warn('permit not released', { error: String(error) }));
+        const released = await permit.permit.release().catch((error: unknown) => {
+          telemetry.logger.warn('permit not released', { error: String(error) });
+          return false;
+        });
         const successor = successorOf(event, homeShards, session.id);
         if (env.continuation && hasTasksLeft(report) && successor !== undefined)
           await startSuccessor(context.functionName, successor).catch((error: unknown) =>
             telemetry.logger.warn('successor not started', { error: String(error) }),
           );
+        await session.end({ holdsNothing: released && leftNothing(report) });
         const capacity = meter.read();
         telemetry.logger.info('worker ended', { session: session.id, report, capacity });
         return { permit: true, session: session.id, report, capacity };

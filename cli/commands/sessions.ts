@@ -1,10 +1,13 @@
 /** `leasehold sessions`: lists live sessions, and ends a session. */
 import { Command } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { judgeSession, lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
+import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT, notFound } from '../exit.ts';
 import type { ForceOptions } from '../forced.ts';
@@ -49,7 +52,7 @@ async function listSessions(
 ): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
-  const all = connection.leasehold.sessions.list(prefix);
+  const all = allSessions(connection, prefix);
   const shown = options.all === true ? all : living(all, now, settings.maxClockSkew);
   await list(
     shown,
@@ -65,6 +68,19 @@ async function listSessions(
     output,
     options.all === true ? 'no sessions' : 'no live sessions (see --all)',
   );
+}
+
+/** The listed sessions, then those of deployed workers, which only the permits of their queues list. */
+async function* allSessions({ leasehold, semaphores }: CliConnection, prefix: string): AsyncGenerator<SessionRecord> {
+  yield* leasehold.sessions.list(prefix);
+  const [permits, sessions] = [workersSemaphore(''), workerName('')];
+  for await (const name of semaphores.list(permits)) {
+    if (!`${sessions}${name.slice(permits.length)}`.startsWith(prefix)) continue;
+    for (const { session } of (await semaphores.get(name))?.holders ?? []) {
+      const record = await leasehold.sessions.get(session);
+      if (record?.status === 'live') yield record;
+    }
+  }
 }
 
 async function* living(

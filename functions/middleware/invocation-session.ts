@@ -1,5 +1,5 @@
 /**
- * One session per invocation: created before the handler, ended after it, however it ends.
+ * One session per invocation: created before the handler, ended after it, however it ends, unless the handler has ended it.
  * Identity is made here and nowhere earlier, because an environment is frozen and reused with its modules as they were.
  */
 import type { MiddlewareObj } from '@middy/core';
@@ -43,6 +43,8 @@ export function invocationSession(options: InvocationSessionOptions): Middleware
         // Absent if logs do not go to CloudWatch.
         node: context.logStreamName || context.awsRequestId,
         behaviour: 'release',
+        // The permits list it.
+        listed: false,
       } as const;
       try {
         sessions.set(context, await SessionHolder.create(settings, { store, runtime, gauge, events }));

@@ -151,10 +151,13 @@ export class SessionHolder implements AsyncDisposable {
     return this.remainingTrustMs();
   }
 
-  /** Stops the heartbeat and ends the session, which frees all it holds. Never throws: the TTL ends it otherwise. */
-  end(): Promise<void> {
+  /**
+   * Stops the heartbeat and ends the session, which frees all it holds. Never throws: the TTL ends it otherwise.
+   * @param options with `holdsNothing` the TTL ends it anyway, which saves the write, unless one of its writes is undecided
+   */
+  end({ holdsNothing = false }: { readonly holdsNothing?: boolean } = {}): Promise<void> {
     if (this.#ending === undefined) {
-      this.#ending = this.#end();
+      this.#ending = this.#end(holdsNothing);
       // Also ends everything it holds, and all waits on its behalf. This is not a loss, so `onLost` is not called.
       this.#lost.abort(endedByHolder(this.id));
     }
@@ -366,11 +369,11 @@ export class SessionHolder implements AsyncDisposable {
     if (lateMs !== undefined) this.#tell((events) => events.onBlocked?.(lateMs));
   }
 
-  async #end(): Promise<void> {
+  async #end(holdsNothing: boolean): Promise<void> {
     this.#stopped.abort();
     await Promise.all([this.#loops, this.#renewal]);
     await this.#undecidedWrites.idle();
-    if (this.#loss !== undefined) return;
+    if (this.#loss !== undefined || (holdsNothing && this.#undecidedWrites.areDecided)) return;
     try {
       await this.#store.invalidate({ id: this.id, reason: 'ended', ...stampOf(this.#runtime) });
     } catch (error) {

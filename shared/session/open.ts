@@ -22,6 +22,8 @@ export interface SessionOptions {
   readonly node: string;
   readonly codeVersion?: string | undefined;
   readonly behaviour: SessionBehavior;
+  /** Default: true. */
+  readonly listed?: boolean | undefined;
 }
 
 export interface OpeningPorts {

@@ -9,7 +9,10 @@ export interface NewSession
       LiveSession,
       'id' | 'name' | 'node' | 'codeVersion' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote' | 'consul'
     >,
-    Stamp {}
+    Stamp {
+  /** False: the directory does not list it, which saves a unit at its begin and its end. */
+  readonly listed?: boolean | undefined;
+}
 
 export interface SessionRenewal extends Stamp {
   readonly id: string;

@@ -34,6 +34,10 @@ export class UndecidedWrites {
     return this.#open.has(what);
   }
 
+  get areDecided(): boolean {
+    return this.#open.size === 0;
+  }
+
   /** Resolves when no retry is in flight. */
   async idle(): Promise<void> {
     await this.#loop;

@@ -276,8 +276,9 @@ test.skipIf(endpoint === null)('the worker', async () => {
   const both = once(begun, 'hangs').then(() => once(begun, 'hangs'));
   const lost = run('a session that an operator ends', { queue: 'lost' });
   await both;
-  await at('lost', async ({ sessions }) => {
-    for await (const { id, status } of sessions.list()) if (status === 'live') await sessions.destroy(id);
+  await at('lost', async ({ semaphores, sessions }) => {
+    const permits = await semaphores.get(workersSemaphore('lost'));
+    for (const { session } of permits?.holders ?? []) await sessions.destroy(session);
   });
   await lost;
   await run('the worker after that', { queue: 'lost' });

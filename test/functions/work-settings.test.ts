@@ -53,7 +53,7 @@ beforeEach(async () => {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   for (const stream of ['info', 'warn', 'log'] as const)
     vi.spyOn(console, stream).mockImplementation((line: unknown) => void lines.push(String(line)));
-  worker.run.mockReset().mockResolvedValue({ ended: 'drained' });
+  worker.run.mockReset().mockResolvedValue(DRAINED);
   lines.length = 0;
 });
 
@@ -70,6 +70,7 @@ async function invoke(event: object, exports: object = {}, options: WorkHandlerO
 }
 
 const ALL = [0, 1, 2];
+const DRAINED = { ended: 'drained', damaged: 0, settled: { lost: 0, unsettled: 0 } };
 
 test.skipIf(endpoint === null)('its event chooses where it begins, whatever else the event says', async () => {
   const chosen = [];
@@ -159,7 +160,7 @@ test.skipIf(endpoint === null)(
       ports.events?.onClaimed?.({ ...task, createdAt: now - 1 } as never, { takenOver: false });
       ports.onCounted?.('done', 3);
       ports.onTimed?.('task', { waitMs: 5 });
-      return Promise.resolve({ ended: 'drained' });
+      return Promise.resolve(DRAINED);
     });
 
     const [, own] = await invoke({}, exports, { events: claimed('options') });

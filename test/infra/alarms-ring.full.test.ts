@@ -18,6 +18,7 @@ import { createTable } from '../../shared/dynamo/table.ts';
 import { METRICS_SENT } from '../../shared/operate/cost/standing-cost.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { DoNotRetry } from '../../shared/tasks/task/control.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { AlarmProperties, DataPoint } from '../support/cloudwatch.ts';
@@ -71,9 +72,10 @@ const tasks = {
   }),
   robbed: defineTask({
     name: 'robbed',
-    run: async (_: unknown, { signal }) => {
+    run: async (_: unknown, { queue, signal }) => {
       using leasehold = connectDirectly();
-      for await (const { id } of leasehold.sessions.list()) await leasehold.sessions.destroy(id);
+      const permits = await leasehold.semaphores.get(workersSemaphore(queue));
+      for (const { session } of permits?.holders ?? []) await leasehold.sessions.destroy(session);
       await wait(60_000, undefined, { signal });
     },
   }),

@@ -2,7 +2,7 @@
  * A worker's environment in its function: the delivery of its start,
  * a permit of its queue, and the successor that it starts when its time is over.
  */
-import { hasTasksLeft, isFirstDelivery } from '../../../functions/continuation.ts';
+import { hasTasksLeft, isFirstDelivery, leftNothing } from '../../../functions/continuation.ts';
 import { continuationSchedule } from '../../../functions/env.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { slotKey } from '../../../shared/dynamo/engine/keys.ts';
@@ -50,8 +50,12 @@ export async function workInChain(
   }
   const report = await run();
   // An unconfirmed release does not fail the work: the permit ends with the session.
-  await permit.permit.release().catch(() => seen('worker: permit not released'));
+  const released = await permit.permit.release().catch(() => {
+    seen('worker: permit not released');
+    return false;
+  });
   if (hasTasksLeft(report)) place.startSuccessor(session.id);
+  await session.end({ holdsNothing: released && leftNothing(report) });
   return report.ended;
 }
 

@@ -59,10 +59,11 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
     callback: units(running * CALLBACK_UNITS, 4),
     /** Per attempt. */
     payloadReadUnits: row(payloadBytes, 4_096),
-    createSession: units(1, 0, 1),
+    /** Of a worker, which is not in the directory. */
+    createSession: units(1),
     heartbeat: units(1),
-    /** The ended session also leaves the directory. */
-    endSession: units(1, 0, 1),
+    /** Only of a worker that may hold a task: others are left to their TTL. */
+    endSession: units(1),
     acquirePermit: units(1),
     releasePermit: units(1),
     /** Bytes of a finished task's own row, the service's own included. */

@@ -21,7 +21,7 @@
  * | revoked | L of S | revocations that the holder has not yet seen; absent if none | revoke; shortened by renew |
  * | reason, invalidatedAt | S; N, epoch ms | reason and time of its end | expire, invalidate |
  * | notBefore | N, epoch ms | when its keys open, 0 for at once; absent unless the operator who ended it chose that | invalidate |
- * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: lists live and expired sessions | create, invalidate |
+ * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: lists live and expired sessions; absent if it is not listed | create, invalidate |
  * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
 import { defined } from '../../core/defined.ts';
@@ -52,11 +52,12 @@ const AS_OFTEN_RENEWED = '#renewals = :renewals';
 
 /**
  * Guard: the row is absent.
- * Effect: live until `now` + ttlMs.
+ * Effect: live until `now` + ttlMs, and listed if it asks for that.
  * Outcomes: refused = the id is taken.
  */
 export function createSession(table: string, session: NewSession): Statement<'put'> {
-  const { id, name, node, codeVersion, ttlMs, lockDelayMs, behaviour, remote = false, consul, now, nonce } = session;
+  const { id, name, node, codeVersion, ttlMs, lockDelayMs, behaviour, now, nonce } = session;
+  const { remote = false, consul, listed = true } = session;
   return createStatement('session.create', table, {
     ...sessionKey(id),
     v: SCHEMA_VERSION,
@@ -71,8 +72,7 @@ export function createSession(table: string, session: NewSession): Statement<'pu
     expiresAt: ttlMs === null ? null : now + ttlMs,
     renewals: 0,
     nonce,
-    directoryKey: directoryPartition('session', id),
-    directoryName: `${name}#${id}`,
+    ...(listed ? { directoryKey: directoryPartition('session', id), directoryName: `${name}#${id}` } : {}),
     ...defined({ codeVersion, consul }),
     ...(remote ? { remote } : {}),
     // A session without a TTL lasts until it is destroyed, so its row must not be deleted earlier.

@@ -30,6 +30,32 @@ describe('the end of a session', () => {
     expect([cost.verbs, again.verbs]).toEqual([{ 'session.invalidate': 1 }, {}]);
   });
 
+  test('of an unlisted session costs a unit, as its begin does', async () => {
+    const world = simulatedWorld();
+    const [here, other] = [world.start(), world.start()];
+    const timing = sessionTiming({});
+    const cost = await here.cost(async () => {
+      const settings = { timing, name: 'n', node: 'n', behaviour: 'release', listed: false } as const;
+      const holder = await SessionHolder.create(settings, { ...here.ports, store: here.ports.sessions });
+      expect(await Array.fromAsync(other.leasehold.sessions.list())).toEqual([]);
+      await holder.end();
+    });
+
+    expect(cost.writeUnits).toBe(2);
+  });
+
+  test('is left to the TTL if it holds nothing, unless one of its writes is undecided', async () => {
+    const { here, holder, status } = await open();
+    const other = await open();
+    other.holder.settleLater('a lock', () => Promise.resolve(false));
+
+    const cost = await here.cost(() => holder.end({ holdsNothing: true }));
+    await other.holder.end({ holdsNothing: true });
+
+    expect([cost.verbs, holder.signal.aborted, holder.remainingTrustMs()]).toEqual([{}, true, 0]);
+    expect([await status(), await other.status()]).toEqual(['live', 'invalid']);
+  });
+
   test('waits for a renewal under way, which would otherwise arrive after it', async () => {
     const { here, holder, status } = await open();
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<undefined>();

@@ -156,7 +156,7 @@ describe('estimateCost', () => {
   });
 
   test('bills for a burst its compute, its invocations, and the sessions and permits of its workers', () => {
-    const [workers, seconds, units] = [10, 10 + 0.08, 2 + 1 + 1 + 2];
+    const [workers, seconds, units] = [10, 10 + 0.08, 4];
     const each = (seconds / 2) * priceOf('arm64') + priceOf('invocations') + units * priceOf('writes');
 
     expect(estimate().burst.dollars).toBeCloseTo(workers * each, 9);
