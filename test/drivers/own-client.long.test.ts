@@ -7,7 +7,6 @@ import { runThrough } from '../support/stores.ts';
 runThrough((endpoint) => connectDynamo({ client: usersClient({ endpoint }) }, systemRuntime).driver);
 await import('../conformance/lock.test.ts');
 await import('../conformance/lock-failures.test.ts');
-await import('../conformance/lock-settling.test.ts');
 await import('../conformance/lock-several.test.ts');
 await import('../conformance/lock-values.test.ts');
 await import('../conformance/semaphore.test.ts');
