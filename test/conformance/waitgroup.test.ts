@@ -66,17 +66,6 @@ describeCrowd('the wait group', (start) => {
       expect(here.clock.monotonic()).toBeGreaterThanOrEqual(3_000);
     });
 
-    test('is ended by its signal, with its reason', async () => {
-      const group = await openIn(here);
-      const stop = new AbortController();
-      const waiting = group.wait({ signal: stop.signal });
-      await here.live(here.clock.sleep(300));
-
-      stop.abort(new Error('enough'));
-
-      await expect(here.live(waiting)).rejects.toThrow('enough');
-    });
-
     test('ends at once for a sealed group without members', async () => {
       const group = await openIn(here);
       await group.seal();

@@ -106,24 +106,6 @@ describe.skipIf(endpoint === null).each(['direct', 'delivered twice'] as const)(
     expect(await leaseholdIn(heir).verify(lock.sequencer)).toMatchObject({ kind: 'superseded' });
     expect(await leaseholdIn(heir).verify(taken.sequencer)).toMatchObject({ kind: 'valid' });
   });
-
-  test('permits of a semaphore are no more than its limit', async () => {
-    const held = await Promise.all(
-      [1, 2, 3].map(async () => {
-        const session = await leaseholdIn(open()).session({ ttl: '1m' });
-        return { session, found: await session.tryPermit('pool', { limit: 2 }) };
-      }),
-    );
-    expect(held.map(({ found }) => found.kind).sort()).toEqual(['acquired', 'acquired', 'full']);
-    await Promise.all(held.map(({ session }) => session.end()));
-  });
-
-  test('a result is waited for until its deadline', async () => {
-    const { tasks } = leaseholdIn(open());
-    const { id } = await tasks.enqueue('work', { slow: true });
-
-    expect(await tasks.result(id, { wait: 50 })).toMatchObject({ kind: 'deadline', id });
-  });
 });
 
 function disposable(it: DynamoDBClient): Disposable & { readonly it: DynamoDBClient } {
