@@ -78,8 +78,7 @@ export const MAX_START_WITHIN_MS = 900_000;
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 /** An idle worker exits, because its time is billed and the table's stream starts another worker. */
 export const DEFAULT_LINGER_MS = 0;
-/** Lambda's longest invocation. */
-const MAX_LINGER_MS = 900_000;
+const LONGEST_INVOCATION_MS = 900_000;
 
 /** Whole numbers among the settings. The stack checks and writes them, and the functions read them. */
 export const NUMBERS = {
@@ -89,7 +88,7 @@ export const NUMBERS = {
   concurrency: { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY },
   maxClockSkewMs: { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS },
   deadlineMarginMs: { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS },
-  lingerMs: { min: 0, max: MAX_LINGER_MS, default: DEFAULT_LINGER_MS },
+  lingerMs: { min: 0, max: LONGEST_INVOCATION_MS, default: DEFAULT_LINGER_MS },
 } as const;
 
 /** Lambda allows 4 KB for all variables of a function. */
@@ -147,13 +146,16 @@ export interface WorkEnv extends QueueEnv {
 
 /** @throws ConfigurationError naming the variable and its value */
 export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
+  const schedules = parseSchedules(env[ENV.schedules]);
+  const common = parseQueueEnv(env);
+  ensureOfQueue(schedules, common.queue);
   return {
-    ...parseQueueEnv(env),
+    ...common,
     workerFunction: required(env, ENV.workerFunction),
     startWithinMs: numberOf(env, 'startWithinMs'),
     concurrency: numberOf(env, 'concurrency'),
     maxClockSkewMs: numberOf(env, 'maxClockSkewMs'),
-    schedules: parseSchedules(env[ENV.schedules]),
+    schedules,
     listFinished:
       env[ENV.listFinished] === undefined
         ? undefined
@@ -180,6 +182,10 @@ interface WakeEnv {
 export function parseWakeEnv(env: Environment = process.env): WakeEnv {
   const [first, ...others] = wakeQueues(env).map((settings) => parseDispatchEnv({ ...env, ...variablesOf(settings) }));
   if (first === undefined) throw new ConfigurationError(`${ENV.wakeQueues} names no queue: the stack sets it`);
+  const names = [first, ...others].map(({ queue }) => queue);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new ConfigurationError(`${ENV.wakeQueues} names queue ${twice} twice: its workers would be started twice`);
   return { queues: [first, ...others] };
 }
 
@@ -210,12 +216,18 @@ export function withoutDefaults<Name extends keyof typeof NUMBERS>(
 
 /** @throws ConfigurationError naming the variable and its value, or both settings of a violated constraint */
 export function parseWorkEnv(env: Environment = process.env): WorkEnv {
+  const [deadlineMarginMs, lingerMs] = [numberOf(env, 'deadlineMarginMs'), numberOf(env, 'lingerMs')];
+  if (lingerMs > 0 && lingerMs + deadlineMarginMs > LONGEST_INVOCATION_MS)
+    throw new ConfigurationError(
+      `${ENV.lingerMs} = ${lingerMs} and ${ENV.deadlineMarginMs} = ${deadlineMarginMs} are together longer than ` +
+        `Lambda's longest invocation, ${LONGEST_INVOCATION_MS} ms: no worker stays so long`,
+    );
   return {
     ...parseQueueEnv(env),
     concurrency: numberOf(env, 'concurrency'),
     timing: parseTiming(env),
-    deadlineMarginMs: numberOf(env, 'deadlineMarginMs'),
-    lingerMs: numberOf(env, 'lingerMs'),
+    deadlineMarginMs,
+    lingerMs,
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
     logEnds: wholeNumber(env, ENV.logEnds, { min: 0, max: 1, default: 0 }) === 1,
     codeVersion: givenName(ENV.codeVersion, env[ENV.codeVersion]),
@@ -257,6 +269,16 @@ function parseSchedules(text: string | undefined): readonly TaskSchedule[] {
   }
 }
 
+/** @throws ConfigurationError for a schedule of another queue, which the dispatcher may not define */
+export function ensureOfQueue(schedules: readonly TaskSchedule[], queue: string): void {
+  for (const { name, options } of schedules)
+    if (options.queue !== undefined && options.queue !== queue)
+      throw new ConfigurationError(
+        `schedule ${name}: queue = "${options.queue}", and the dispatcher serves queue "${queue}": ` +
+          'omit the option, or define the schedule for that queue',
+      );
+}
+
 function numberOf(env: Environment, name: keyof typeof NUMBERS): number {
   return wholeNumber(env, ENV[name], NUMBERS[name]);
 }
@@ -282,12 +304,19 @@ export function validTimedNames(names: unknown): readonly string[] {
 
 /** Defaults and constraints are the protocol's own. For example, the default heartbeat is a third of the TTL. */
 function parseTiming(env: Environment): SessionTiming {
-  return sessionTiming({
+  const timing = sessionTiming({
     ttlMs: optionalNumber(env, ENV.sessionTtlMs),
     heartbeatMs: optionalNumber(env, ENV.heartbeatMs),
     lockDelayMs: optionalNumber(env, ENV.lockDelayMs) ?? DEFAULT_WORKER_LOCK_DELAY_MS,
     maxClockSkewMs: optionalNumber(env, ENV.maxClockSkewMs),
   });
+  const { ttlMs, maxClockSkewMs } = timing;
+  if (ttlMs !== null && maxClockSkewMs > ttlMs)
+    throw new ConfigurationError(
+      `${ENV.maxClockSkewMs} = ${maxClockSkewMs} is longer than ${ENV.sessionTtlMs} = ${ttlMs}: ` +
+        'takeovers would wait mostly for clocks; correct the clocks or raise the TTL',
+    );
+  return timing;
 }
 
 export function required(env: Environment, name: string): string {

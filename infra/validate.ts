@@ -8,7 +8,7 @@ import { statSync } from 'node:fs';
 import { Token } from 'aws-cdk-lib';
 import type { Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { AttemptSpans } from '../functions/env.ts';
-import { NUMBERS, schedulesText, validAttemptSpans, validTimedNames } from '../functions/env.ts';
+import { NUMBERS, ensureOfQueue, schedulesText, validAttemptSpans, validTimedNames } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { systemClock } from '../shared/core/runtime/clock.ts';
 import { validCron } from '../shared/tasks/schedule/cron.ts';
@@ -139,12 +139,8 @@ function validateSchedules({ schedules, queue }: WorkerSettings): void {
   for (const { name, options } of validSchedules('schedules', schedules)) {
     const { cron, zone = 'UTC' } = options;
     validCron(`schedule ${name}`, { cron, zone }, systemClock.now());
-    if (options.queue !== undefined && options.queue !== queue)
-      throw new ConfigurationError(
-        `schedule ${name}: queue = "${options.queue}", and the dispatcher serves queue "${queue}": ` +
-          'omit the option, or define the schedule for that queue',
-      );
   }
+  ensureOfQueue(schedules, queue);
   const characters = schedulesText(schedules).length;
   if (characters > SCHEDULES_LIMIT_CHARACTERS)
     throw new ConfigurationError(

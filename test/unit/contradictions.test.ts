@@ -1,7 +1,8 @@
 /** Options that cannot both hold: each pair is refused where it is given, before anything is sent, with a message that names both. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
-import { parseWorkEnv } from '../../functions/env.ts';
+import type { Environment } from '../../functions/env.ts';
+import { parseDispatchEnv, parseWakeEnv, parseWorkEnv } from '../../functions/env.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import type { LeaseholdOptions } from '../../shared/client/leasehold.ts';
 import { schedulesOf } from '../../shared/client/schedules-of.ts';
@@ -63,9 +64,34 @@ test.each([
   [{ ttl: null, heartbeat: 0 }, /heartbeat = 0/],
 ] as const)('a session with %j', (settings, message) => refused(() => leasehold.session(settings), message));
 
-test('the environment of a function with a TTL of less than three heartbeats', () => {
-  const env = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_SESSION_TTL_MS: '20000', LEASEHOLD_HEARTBEAT_MS: '7000' };
-  return refused(() => parseWorkEnv(env), /ttl = 20000 ms is less than three times heartbeat = 7000 ms/);
+describe('the environment of a function', () => {
+  const dispatch = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_WORKER_FUNCTION: 'w' };
+  const ofMail = JSON.stringify([['s', 't', null, { cron: '0 3 * * *', queue: 'mail' }]]);
+  const queues = JSON.stringify(['mail', 'mail'].map((queue) => ({ queue, workerFunction: 'w' })));
+  test.each<[(env: Environment) => unknown, Environment, RegExp]>([
+    [
+      parseWorkEnv,
+      { LEASEHOLD_SESSION_TTL_MS: '20000', LEASEHOLD_HEARTBEAT_MS: '7000' },
+      /ttl = 20000 ms is less than/,
+    ],
+    [parseWorkEnv, { LEASEHOLD_HEARTBEAT_MS: '15000' }, /ttl = 30000 ms is less than three times heartbeat = 15000 ms/],
+    [
+      parseWorkEnv,
+      { LEASEHOLD_SESSION_TTL_MS: '5000', LEASEHOLD_MAX_CLOCK_SKEW_MS: '6000' },
+      /MAX_CLOCK_SKEW_MS = 6000 is longer than LEASEHOLD_SESSION_TTL_MS = 5000/,
+    ],
+    [
+      parseWorkEnv,
+      { LEASEHOLD_LINGER_MS: '895000', LEASEHOLD_DEADLINE_MARGIN_MS: '5001' },
+      /LINGER_MS = 895000 and LEASEHOLD_DEADLINE_MARGIN_MS = 5001 are together longer/,
+    ],
+    [
+      parseDispatchEnv,
+      { LEASEHOLD_QUEUE: 'media', LEASEHOLD_SCHEDULES: ofMail },
+      /schedule s: queue = "mail", and the dispatcher serves queue "media"/,
+    ],
+    [parseWakeEnv, { LEASEHOLD_WAKE_QUEUES: queues }, /LEASEHOLD_WAKE_QUEUES names queue mail twice/],
+  ])('%O with %j', (parse, env, message) => refused(() => parse({ ...dispatch, ...env }), message));
 });
 
 describe('a schedule', () => {
