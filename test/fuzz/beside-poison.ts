@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
 import type { Poison } from './poison.ts';
@@ -42,7 +43,9 @@ export async function complaintAbout(found: Poison): Promise<string | undefined>
   // A task of an unknown name has the default number of attempts, and waits between them.
   // The follower of an attempt under such a name, which no worker has claimed yet, also waits.
   const isFollowed = after.generation !== before.generation;
-  const waits = after.state === 'ready' && after.name !== fine.name && (after.lastError !== undefined || isFollowed);
+  const isOfUnknown = after.name !== fine.name && (after.lastError !== undefined || isFollowed);
+  // A follower may also be due in another century.
+  const waits = after.state === 'ready' && (isOfUnknown || Number(after.readyAt) > systemRuntime.clock.now());
   if (!waits && !['done', 'dead', 'cancelled'].includes(String(after.state)))
     return `it is left ${String(after.state)}`;
   const claims = Number(after.attempts) - Number(before.attempts);
