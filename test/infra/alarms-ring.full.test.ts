@@ -18,7 +18,6 @@ import { createTable } from '../../shared/dynamo/table.ts';
 import { METRICS_SENT } from '../../shared/operate/cost/standing-cost.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { DoNotRetry } from '../../shared/tasks/task/control.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { AlarmProperties, DataPoint } from '../support/cloudwatch.ts';
@@ -66,15 +65,13 @@ const tasks = {
   }),
   endless: defineTask({
     name: 'endless',
-    run: async (_: unknown, { signal }) => {
-      await wait(60_000, undefined, { signal });
-    },
+    run: (_: unknown, { signal }) => wait(60_000, undefined, { signal }),
   }),
   robbed: defineTask({
     name: 'robbed',
     run: async (_: unknown, { queue, signal }) => {
       using leasehold = connectDirectly();
-      const permits = await leasehold.semaphores.get(workersSemaphore(queue));
+      const permits = await leasehold.semaphores.get(`workers/${queue}`);
       for (const { session } of permits?.holders ?? []) await leasehold.sessions.destroy(session);
       await wait(60_000, undefined, { signal });
     },

@@ -179,7 +179,6 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['sessions'],
     ['sessions list --all'],
     ['sessions list nobody'],
-    ['sessions list worker/'],
     ['sessions list nobody --all'],
     ['sessions list --max-clock-skew 999ms'],
     ...SESSIONS.map(({ id }): Line => [`sessions show ${id}`]),
