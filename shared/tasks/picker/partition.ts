@@ -59,6 +59,8 @@ export class Partition {
   readonly isInUse: boolean;
   /** Whether it probably has more entries, and is worth a poll at once. */
   isHot = false;
+  /** Whether its last poll has found a task to try; true before the first. */
+  hasFound = true;
   /** Whether its last round has left entries of others, and so has not shown that nothing is left. */
   hasLeft = false;
   /** Monotonic time from which it is worth a poll, if it is not hot. */
@@ -139,6 +141,7 @@ export class Partition {
 
   /** Notes how many tasks to try the last entries were. */
   found(tasks: number): void {
+    this.hasFound = tasks > 0;
     if (tasks > 0) this.#round.hasFound = true;
     if (this.#round.isRead && !this.hasAhead) this.#endRound();
   }
