@@ -8,6 +8,9 @@
  */
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 
+/** Rows are decoded and written again, and much deeper values would overflow the stack of `JSON.stringify`. */
+export const JSON_DEPTH_LIMIT = 1_000;
+
 type Path = readonly (string | number)[];
 
 /** The first value that would not survive, and its path. */
@@ -27,7 +30,18 @@ export function ensureRoundTrips(what: string, value: unknown): void {
   );
 }
 
-/** Input is hostile: getters and `toJSON` may throw, and nesting may be deeper than the stack. */
+/** Whether a parsed value is nested more deeply than may be stored. */
+export function isTooDeep(json: unknown): boolean {
+  const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+  let level = [json].filter(isObject);
+  for (let depth = 0; depth < JSON_DEPTH_LIMIT; depth++) {
+    level = level.flatMap((value): unknown[] => Object.values(value)).filter(isObject);
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+/** Input is hostile: getters and `toJSON` may throw. */
 function lossIn(what: string, value: unknown): Loss | undefined {
   try {
     return value === undefined ? undefined : lossOf(value, '', new Set());
@@ -54,6 +68,7 @@ function lossOf(value: unknown, key: string | number, above: Set<object>): Loss 
 
 function lossOfObject(value: object, key: string | number, above: Set<object>): Loss | undefined {
   if (above.has(value)) return at('part of a circle');
+  if (above.size >= JSON_DEPTH_LIMIT) throw new RangeError(`it is nested more than ${JSON_DEPTH_LIMIT} deep`);
   const strange = nameOfStranger(value);
   if (strange !== undefined) return at(strange);
   if (wordsItself(value)) {

@@ -5,6 +5,7 @@ import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { parseUnchanged } from '../../../../shared/core/json.ts';
+import { isTooDeep } from '../../../../shared/tasks/task/json-round-trip.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
 
 const seen: unknown[] = [];
@@ -88,7 +89,17 @@ test('reports throwing getters and endless depth as clear errors', async () => {
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];
 
   await expect(kit.tasks.enqueue(look, throwing)).rejects.toThrow('cannot be stored as JSON: not loaded');
-  await expect(kit.tasks.enqueue(look, deep)).rejects.toThrow(ConfigurationError);
+  await expect(kit.tasks.enqueue(look, deep)).rejects.toThrow(
+    'cannot be stored as JSON: it is nested more than 1000 deep',
+  );
+});
+
+test.each([
+  [1_000, false],
+  [1_001, true],
+  [20_000, true],
+])('of %d lists in each other, read from a row, that they are too deep is %s', (lists, isDeep) => {
+  expect(isTooDeep(JSON.parse('['.repeat(lists) + ']'.repeat(lists)))).toBe(isDeep);
 });
 
 test('delivers values that JSON converts on purpose, or omits on both sides', async () => {
