@@ -111,15 +111,17 @@ export class Partition {
     const now = this.#now;
     this.#ahead = now < this.#aheadUntil ? this.#ahead.filter(query.isWorthReading) : [];
     const isOldestDue = this.isOwn && !this.lane.isOfGroups && this.#oldestReadAt + this.#options.heartbeatMs <= now;
+    const isFirstRead = this.#oldestReadAt === -Infinity;
     let pages = 0;
     if (!this.hasAhead || isOldestDue) {
       pages = this.lane.isOfGroups ? await this.#walkOn(query) : await this.#readOn(query, isOldestDue);
       this.#aheadUntil = now + LONGEST_BACKOFF_MS;
     }
-    // The tasks of crashed workers are at the front of the oldest entries.
-    const hints = isOldestDue
-      ? this.#ahead.slice(0, query.wanted)
-      : this.#options.share.take(this.#ahead, query.wanted);
+    // The tasks of crashed workers are at the front of the oldest entries. Workers that start together read the same ones at first.
+    const hints =
+      isOldestDue && !isFirstRead
+        ? this.#ahead.slice(0, query.wanted)
+        : this.#options.share.take(this.#ahead, query.wanted);
     const taken = new Set(hints);
     this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
     return { hints, pages };
