@@ -231,7 +231,7 @@ export const FIXED: readonly Fixed[] = [
   {
     why: 'the edge refuses input beyond it, which `test/docs/limits.test.ts` compares with the documents: it changes nothing else',
     of: {
-      'functions/env.ts': 'MAX_WORKERS_LIMIT MAX_START_WITHIN_MS MAX_LINGER_MS TIMED_NAMES_LIMIT_CHARACTERS',
+      'functions/env.ts': 'MAX_WORKERS_LIMIT MAX_START_WITHIN_MS LONGEST_INVOCATION_MS TIMED_NAMES_LIMIT_CHARACTERS',
       'shared/coordination/lock/lock-record.ts': 'VALUE_LIMIT_BYTES',
       'shared/coordination/semaphore/semaphore.ts': 'HOLDERS_LIMIT',
       'shared/core/validate/name.ts': 'NAME_LIMIT_BYTES',
@@ -242,6 +242,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/schedule/schedule.ts': 'SCHEDULE_OPTIONS_LIMIT_CHARACTERS',
       'shared/tasks/task/bounds.ts': 'MAX_ATTEMPTS_LIMIT',
       'shared/tasks/task/key-limit.ts': 'KEY_LIMIT_MAX',
+      'shared/tasks/task/json-round-trip.ts': 'JSON_DEPTH_LIMIT',
       'shared/tasks/task/payload.ts': 'PAYLOAD_LIMIT_BYTES REFERENCE_LIMIT_CHARACTERS',
       'shared/tasks/task/task-request.ts': 'MIN_RATE_WINDOW_MS LABEL_LIMIT_BYTES',
       'shared/tasks/task/task.ts':
