@@ -59,8 +59,6 @@ export class Partition {
   readonly isInUse: boolean;
   /** Whether it probably has more entries, and is worth a poll at once. */
   isHot = false;
-  /** Whether its last poll has found a task to try; true before the first. */
-  hasFound = true;
   /** Whether its last round has left entries of others, and so has not shown that nothing is left. */
   hasLeft = false;
   /** Monotonic time from which it is worth a poll, if it is not hot. */
@@ -111,17 +109,15 @@ export class Partition {
     const now = this.#now;
     this.#ahead = now < this.#aheadUntil ? this.#ahead.filter(query.isWorthReading) : [];
     const isOldestDue = this.isOwn && !this.lane.isOfGroups && this.#oldestReadAt + this.#options.heartbeatMs <= now;
-    const isFirstRead = this.#oldestReadAt === -Infinity;
     let pages = 0;
     if (!this.hasAhead || isOldestDue) {
       pages = this.lane.isOfGroups ? await this.#walkOn(query) : await this.#readOn(query, isOldestDue);
       this.#aheadUntil = now + LONGEST_BACKOFF_MS;
     }
-    // The tasks of crashed workers are at the front of the oldest entries. Workers that start together read the same ones at first.
-    const hints =
-      isOldestDue && !isFirstRead
-        ? this.#ahead.slice(0, query.wanted)
-        : this.#options.share.take(this.#ahead, query.wanted);
+    // The tasks of crashed workers are at the front of the oldest entries.
+    const hints = isOldestDue
+      ? this.#ahead.slice(0, query.wanted)
+      : this.#options.share.take(this.#ahead, query.wanted);
     const taken = new Set(hints);
     this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
     return { hints, pages };
@@ -143,7 +139,6 @@ export class Partition {
 
   /** Notes how many tasks to try the last entries were. */
   found(tasks: number): void {
-    this.hasFound = tasks > 0;
     if (tasks > 0) this.#round.hasFound = true;
     if (this.#round.isRead && !this.hasAhead) this.#endRound();
   }
