@@ -1,9 +1,9 @@
 /** `leasehold sessions`: lists live sessions, and ends a session. */
 import { Command } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
+import { judgeSession, lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
-import { judgeSession, lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
@@ -70,14 +70,19 @@ async function listSessions(
   );
 }
 
-/** The listed sessions, then those of deployed workers, which only the permits of their queues list. */
+/** The listed sessions. Deployed workers are not listed, but hold a permit of their queue. */
 async function* allSessions({ leasehold, semaphores }: CliConnection, prefix: string): AsyncGenerator<SessionRecord> {
-  yield* leasehold.sessions.list(prefix);
-  const [permits, sessions] = [workersSemaphore(''), workerName('')];
-  for await (const name of semaphores.list(permits)) {
-    if (!`${sessions}${name.slice(permits.length)}`.startsWith(prefix)) continue;
-    for (const { session } of (await semaphores.get(name))?.holders ?? []) {
-      const record = await leasehold.sessions.get(session);
+  const [permits, workers] = [workersSemaphore(''), workerName('')];
+  const listed = new Set<string>();
+  for await (const session of leasehold.sessions.list(prefix)) {
+    if (session.name.startsWith(workers)) listed.add(session.id);
+    yield session;
+  }
+  for await (const semaphore of semaphores.list(permits)) {
+    const ofWorkers = workerName(semaphore.slice(permits.length));
+    if (!ofWorkers.startsWith(prefix)) continue;
+    for (const { session } of (await semaphores.get(semaphore))?.holders ?? []) {
+      const record = listed.has(session) ? undefined : await leasehold.sessions.get(session);
       if (record?.status === 'live') yield record;
     }
   }

@@ -130,9 +130,9 @@ async function run(platform: Platform, stage: Stage): Promise<Verdict> {
   const conflicts = outcomes.filter((outcome) => outcome instanceof MismatchError);
   for (const conflict of conflicts) display.note(`rejected: ${conflict.message}`);
   const keys = distinctKeys(outcomes.flatMap((outcome) => (outcome instanceof MismatchError ? [] : [outcome])));
-  display.note(
-    `tasks      ${keys.length} ${options.tasksFile === undefined ? 'installed packages, whose files are counted' : `from ${options.tasksFile}`}`,
-  );
+  const { tasksFile } = options;
+  const origin = tasksFile === undefined ? 'installed packages, whose files are counted' : `from ${tasksFile}`;
+  display.note(`tasks      ${keys.length} ${origin}`);
   display.note(
     `workers    up to ${options.workers}, ${options.concurrency} tasks at a time each, session TTL ${seconds(options.sessionTtlMs)}`,
   );

@@ -1,6 +1,18 @@
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+/** How many lists and objects may stand in each other. `JSON.parse` reads more than `JSON.stringify` has a stack for. */
+export const JSON_DEPTH_LIMIT = 1_000;
+
+/** Whether a parsed value is nested more deeply than may be stored. */
+export function isTooDeep(json: unknown): boolean {
+  const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+  let level = [json].filter(isObject);
+  for (let depth = 0; depth < JSON_DEPTH_LIMIT && level.length > 0; depth++)
+    level = level.flatMap((value): unknown[] => Object.values(value)).filter(isObject);
+  return level.length > 0;
+}
+
 /**
  * Reports that a text is not JSON, and the position. The engine's own message would repeat some of the text, which may be a secret.
  * @param cause the error of `JSON.parse`

@@ -13,7 +13,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Of one wait. The longest of our own tests takes 42,000, for an hour. */
+/** The most turns of one wait. The longest wait of a test takes 42,000, for an hour. */
 const MOST_TURNS = 100_000;
 
 /** Stands still until it is advanced. */
@@ -82,7 +82,7 @@ export class FakeClock implements Clock {
 
   /**
    * Lets as much time pass as the work needs: as long as it is not done, and `mayPass`, the next sleeper is woken.
-   * @throws if it is not done after so many turns of the event loop in which time may pass
+   * @throws after `mostTurns` turns of the event loop in which time could pass
    */
   async runUntil<T>(work: Promise<T>, mayPass: () => boolean, mostTurns = MOST_TURNS): Promise<T> {
     const state = { isDone: false };

@@ -8,7 +8,11 @@ import { taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createStores } from '../../shared/client/stores.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
+import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { SessionHolder } from '../../shared/session/keep-alive.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { runCommand } from '../support/command.ts';
@@ -30,6 +34,14 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
 
   const run = (...argv: string[]) => runCommand(table, ...argv);
   const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
+
+  const openSemaphores = () => {
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
+    const sessions = createSessionStore(sender, table.table);
+    const ports = { sessions, semaphores: createSemaphoreStore(sender, table.table) };
+    const when = { runtime: systemRuntime, gauge: noSkewGauge };
+    return { sessions, semaphores: new SemaphoreClient({ ...ports, ...when }, { maxClockSkewMs: 1_000 }) };
+  };
 
   test('lists locks with their holders, and shows one', async () => {
     await using session = await table.leasehold.session({ name: 'nightly job', node: 'host-1' });
@@ -130,16 +142,25 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     expect(await run('sessions', 'destroy', session.id, ...JUST, '--yes', session.id)).toMatchObject({ exitCode: 5 });
   });
 
-  test('shows a semaphore, takes a permit away, and changes the limit', async () => {
-    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
-    const ports = {
-      sessions: createSessionStore(sender, table.table),
-      semaphores: createSemaphoreStore(sender, table.table),
-    };
-    const semaphores = new SemaphoreClient(
-      { ...ports, runtime: systemRuntime, gauge: noSkewGauge },
-      { maxClockSkewMs: 1_000 },
+  test('lists a session once that only the permits of its queue list, and one that the directory lists too', async () => {
+    const { sessions, semaphores } = openSemaphores();
+    const name = workerName('deployed');
+    const deployed = await SessionHolder.create(
+      { timing: sessionTiming({}), name, node: 'lambda', behaviour: 'release', listed: false },
+      { store: sessions, runtime: systemRuntime, gauge: noSkewGauge },
     );
+    await using listed = await table.leasehold.session({ name });
+    for (const holder of [deployed, listed.holder])
+      await semaphores.tryAcquire(holder, workersSemaphore('deployed'), { limit: 2 });
+
+    const shown = (await json('sessions', 'list', 'worker/dep')) as readonly { readonly id: string }[];
+    expect(shown.map(({ id }) => id).toSorted()).toEqual([deployed.id, listed.id].toSorted());
+    await deployed.end();
+    expect((await run('sessions', 'list', 'worker/dep')).out).not.toContain(deployed.id);
+  });
+
+  test('shows a semaphore, takes a permit away, and changes the limit', async () => {
+    const { semaphores } = openSemaphores();
     await using session = await table.leasehold.session({ name: 'uploader', ...SOON_TOLD });
     const acquired = await semaphores.tryAcquire(session.holder, 'uploads', { limit: 3 });
     const permit = acquired.kind === 'acquired' ? acquired.permit : undefined;

@@ -26,10 +26,7 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   ],
   "a task's input in a second row": ['PAYLOAD_ROW_LIMIT_BYTES', 'shared/tasks/task/payload.ts'],
   "a task's input in your own store": ['PAYLOAD_LIMIT_BYTES', 'shared/tasks/task/payload.ts'],
-  'nested lists and objects in an input, result or progress': [
-    'JSON_DEPTH_LIMIT',
-    'shared/tasks/task/json-round-trip.ts',
-  ],
+  'nested lists and objects in an input, result or progress': ['JSON_DEPTH_LIMIT', 'shared/core/json.ts'],
   "a task's result": ['RESULT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   'saved progress, and the results of all items of `task.each`': ['PROGRESS_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   'an error message that a task keeps': ['ERROR_MESSAGE_LIMIT_CHARACTERS', 'shared/tasks/task/task.ts'],

@@ -47,7 +47,7 @@ async function fuzz<Case>(
         wrong.push(`round ${round}, ${JSON.stringify(drawn).slice(0, 500)}: ${complaint.slice(0, 500)}`);
     }
     heaps.push(process.memoryUsage().heapUsed);
-    // Some cases need only microtasks: the runner takes a process without a turn of its loop for one that spins.
+    // Some cases need only microtasks, and a process without a turn of its loop is ended because it seems to spin.
     await nextTurn();
   }
   expect(wrong).toEqual([]);

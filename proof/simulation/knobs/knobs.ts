@@ -242,7 +242,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/schedule/schedule.ts': 'SCHEDULE_OPTIONS_LIMIT_CHARACTERS',
       'shared/tasks/task/bounds.ts': 'MAX_ATTEMPTS_LIMIT',
       'shared/tasks/task/key-limit.ts': 'KEY_LIMIT_MAX',
-      'shared/tasks/task/json-round-trip.ts': 'JSON_DEPTH_LIMIT',
+      'shared/core/json.ts': 'JSON_DEPTH_LIMIT',
       'shared/tasks/task/payload.ts': 'PAYLOAD_LIMIT_BYTES REFERENCE_LIMIT_CHARACTERS',
       'shared/tasks/task/task-request.ts': 'MIN_RATE_WINDOW_MS LABEL_LIMIT_BYTES',
       'shared/tasks/task/task.ts':

@@ -1,6 +1,6 @@
 import { CorruptItemError, messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { notJson } from '../../core/json.ts';
+import { JSON_DEPTH_LIMIT, isTooDeep, notJson } from '../../core/json.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey } from './keys.ts';
 import { SCHEMA_VERSION } from './schema.ts';
@@ -131,6 +131,13 @@ export class ItemReader {
 
   /** A value that was stored as JSON, deflated or not. */
   json(attribute: string): Json {
+    const value = this.#parsed(attribute);
+    // It may be written again.
+    if (isTooDeep(value)) throw this.corrupt(attribute, `should be nested at most ${JSON_DEPTH_LIMIT} deep`);
+    return value;
+  }
+
+  #parsed(attribute: string): Json {
     const text = this.text(attribute);
     try {
       return JSON.parse(text) as Json;

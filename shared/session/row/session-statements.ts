@@ -21,7 +21,7 @@
  * | revoked | L of S | revocations that the holder has not yet seen; absent if none | revoke; shortened by renew |
  * | reason, invalidatedAt | S; N, epoch ms | reason and time of its end | expire, invalidate |
  * | notBefore | N, epoch ms | when its keys open, 0 for at once; absent unless the operator who ended it chose that | invalidate |
- * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: lists live and expired sessions; absent if it is not listed | create, invalidate |
+ * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: of sessions that are listed | create, invalidate |
  * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
 import { defined } from '../../core/defined.ts';

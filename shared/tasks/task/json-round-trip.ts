@@ -7,9 +7,7 @@
  * (`Date`, `URL`, `Temporal`), whose authors define their JSON form: the schema validates that form.
  */
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
-
-/** Rows are decoded and written again, and much deeper values would overflow the stack of `JSON.stringify`. */
-export const JSON_DEPTH_LIMIT = 1_000;
+import { JSON_DEPTH_LIMIT } from '../../core/json.ts';
 
 type Path = readonly (string | number)[];
 
@@ -28,17 +26,6 @@ export function ensureRoundTrips(what: string, value: unknown): void {
     `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach its ` +
       'reader; pass texts, numbers, lists and plain objects',
   );
-}
-
-/** Whether a parsed value is nested more deeply than may be stored. */
-export function isTooDeep(json: unknown): boolean {
-  const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-  let level = [json].filter(isObject);
-  for (let depth = 0; depth < JSON_DEPTH_LIMIT; depth++) {
-    level = level.flatMap((value): unknown[] => Object.values(value)).filter(isObject);
-    if (level.length === 0) return false;
-  }
-  return true;
 }
 
 /** Input is hostile: getters and `toJSON` may throw. */

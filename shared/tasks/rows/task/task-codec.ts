@@ -2,7 +2,6 @@ import { assertNever } from '../../../core/errors.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
-import { JSON_DEPTH_LIMIT, isTooDeep } from '../../task/json-round-trip.ts';
 import type { Follower, Payload } from '../../task/task.ts';
 import type {
   JournalInRow,
@@ -198,12 +197,9 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
 function decodeFollower(task: ItemReader, attribute: string): Follower {
   const row = new ItemReader({ ...task.map(attribute), pk: task.key, v: SCHEMA_VERSION });
   const count = (name: string): number => row.count(name);
-  const input = row.json('input');
-  // It is written again when its turn comes.
-  if (isTooDeep(input)) throw row.corrupt('input', `should be nested at most ${JSON_DEPTH_LIMIT} deep`);
   return {
     name: row.string('name'),
-    input,
+    input: row.json('input'),
     priority: row.oneOf('priority', PRIORITIES),
     runAt: row.number('runAt'),
     expiresAt: row.optional('expiresAt', count),

@@ -13,7 +13,7 @@ import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 interface One extends Member {
   readonly row?: string;
   readonly bytes?: number;
-  /** Whether the shared row refuses it for good. */
+  /** Whether it may not try again after the shared row has refused it. */
   readonly isOver?: boolean;
 }
 

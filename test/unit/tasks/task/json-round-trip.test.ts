@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
-import { parseUnchanged } from '../../../../shared/core/json.ts';
-import { isTooDeep } from '../../../../shared/tasks/task/json-round-trip.ts';
+import { isTooDeep, parseUnchanged } from '../../../../shared/core/json.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
 
 const seen: unknown[] = [];
