@@ -18,6 +18,7 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   'a name: queue, task, id, lock key, session, semaphore, tenant': ['NAME_LIMIT_BYTES', 'shared/core/validate/name.ts'],
   "a task's input in its row; a schedule's input": ['INPUT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   "a task's `label`": ['LABEL_LIMIT_BYTES', 'shared/tasks/task/task-request.ts'],
+  "a task's `traceparent`": ['TRACEPARENT_LIMIT_CHARACTERS', 'shared/tasks/task/task-request.ts'],
   'a cron expression': ['CRON_LIMIT_CHARACTERS', 'shared/tasks/schedule/cron-fields.ts'],
   "a schedule's zone": ['ZONE_LIMIT_CHARACTERS', 'shared/tasks/schedule/cron-fields.ts'],
   "the options of a schedule's tasks, as JSON": [

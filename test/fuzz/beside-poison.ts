@@ -1,5 +1,6 @@
 /** Workers beside a task whose row was damaged by hand: how it ends, and whether others notice. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
@@ -39,7 +40,7 @@ export async function complaintAbout(found: Poison): Promise<string | undefined>
   if (ended !== undefined) return `a worker ended as ${ended}`;
   const hurt = neighbours.find(({ state, attempts }) => state !== 'done' || attempts !== 1);
   if (hurt !== undefined) return `a neighbour is ${hurt.state} after ${hurt.attempts} attempts`;
-  if (JSON.stringify(after) === JSON.stringify(before)) return undefined;
+  if (isDeepStrictEqual(after, before)) return undefined;
   // A task of an unknown name has the default number of attempts, and waits between them.
   // The follower of an attempt under such a name, which no worker has claimed yet, also waits.
   const isFollowed = after.generation !== before.generation;
@@ -77,7 +78,7 @@ export async function workBeside({ standing, damages }: Poison) {
     const last = after;
     reports.push(await world.work(queue, { fine }));
     after = await rowOf(world, key);
-    if (JSON.stringify(after) === JSON.stringify(last)) break;
+    if (isDeepStrictEqual(after, last)) break;
   }
   const neighbours = await Promise.all(
     NEIGHBOURS.map(async (id) => {

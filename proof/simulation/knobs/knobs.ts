@@ -244,7 +244,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/task/key-limit.ts': 'KEY_LIMIT_MAX',
       'shared/core/json.ts': 'JSON_DEPTH_LIMIT',
       'shared/tasks/task/payload.ts': 'PAYLOAD_LIMIT_BYTES REFERENCE_LIMIT_CHARACTERS',
-      'shared/tasks/task/task-request.ts': 'MIN_RATE_WINDOW_MS LABEL_LIMIT_BYTES',
+      'shared/tasks/task/task-request.ts': 'MIN_RATE_WINDOW_MS LABEL_LIMIT_BYTES TRACEPARENT_LIMIT_CHARACTERS',
       'shared/tasks/task/task.ts':
         'MAX_SHARDS MAX_CONCURRENCY INPUT_LIMIT_BYTES RESULT_LIMIT_BYTES PROGRESS_LIMIT_BYTES REASON_LIMIT_CHARACTERS',
     },

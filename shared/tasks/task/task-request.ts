@@ -288,6 +288,9 @@ function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
 /** Clocks do not agree closely enough for shorter windows. */
 const MIN_RATE_WINDOW_MS = 1_000;
 
+/** Of a header of W3C's Trace Context, version 00. */
+export const TRACEPARENT_LIMIT_CHARACTERS = 55;
+
 function validTraceparent(traceparent: string | undefined): string | undefined {
   if (traceparent === undefined || /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
     return traceparent;
@@ -308,7 +311,7 @@ function validLabel(label: string | undefined): string | undefined {
   return label;
 }
 
-const LABEL_LIMIT_BYTES = 64;
+export const LABEL_LIMIT_BYTES = 64;
 
 function validTenant(tenant: string | undefined): string | undefined {
   return givenName('tenant', tenant);

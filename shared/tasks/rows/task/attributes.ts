@@ -9,6 +9,7 @@
  */
 import { defined } from '../../../core/defined.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
+import { LABEL_LIMIT_BYTES, TRACEPARENT_LIMIT_CHARACTERS } from '../../task/task-request.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
 import type { KeptOptions, SlotOfTask, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
 import type { ItemReader } from '../../../dynamo/engine/item-reader.ts';
@@ -66,8 +67,8 @@ const SPAWNED_SHOWN = 10;
 /** @throws CorruptItemError */
 export function keptOptionsIn(row: ItemReader): KeptOptions {
   return {
-    ...(row.has('label') && { label: row.string('label') }),
-    traceparent: row.optional('traceparent', (attribute) => row.string(attribute)),
+    ...(row.has('label') && { label: row.shortString('label', LABEL_LIMIT_BYTES) }),
+    traceparent: row.optional('traceparent', (attribute) => row.shortString(attribute, TRACEPARENT_LIMIT_CHARACTERS)),
     policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
   };
 }
