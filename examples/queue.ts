@@ -3,12 +3,13 @@
  * processes, each started as `npx leasehold work` starts one.
  */
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Leasehold, LeaseholdOptions } from 'leasehold';
 import { createLeasehold } from 'leasehold';
 import { inSlices } from './in-slices.ts';
@@ -31,6 +32,8 @@ export interface WorkerOptions {
   readonly concurrency?: number;
   /** How long after its last sign of life a worker's tasks are taken over. */
   readonly ttl?: string;
+  /** Whether the queue lists its finished tasks. */
+  readonly listFinished?: boolean;
 }
 
 export interface ExampleWorker {
@@ -97,14 +100,33 @@ export async function openQueue(
   };
 }
 
+/** @returns what the command prints about the tasks of a queue */
+export async function ask(queue: string, ...words: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    COMMAND,
+    ...words,
+    '--table',
+    TABLE,
+    '--queue',
+    queue,
+  ]);
+  return stdout;
+}
+
 /** Workers of any queue, as much as is needed to stop them. */
 export function startWorkers(
   queue: string,
   tasks: URL,
-  { workers = 1, concurrency = 5, ttl = '5s' }: WorkerOptions = {},
+  { workers = 1, concurrency = 5, ttl = '5s', listFinished = false }: WorkerOptions = {},
 ): readonly ExampleWorker[] {
   const words = ['work', '--entry', fileURLToPath(tasks), '--table', TABLE, '--queue', queue];
-  const settings = ['--concurrency', String(concurrency), '--session-ttl', ttl];
+  const settings = [
+    '--concurrency',
+    String(concurrency),
+    '--session-ttl',
+    ttl,
+    ...(listFinished ? ['--list-finished'] : []),
+  ];
   return Array.from({ length: workers }, () => workerOf([...words, ...settings]));
 }
 

@@ -15,6 +15,7 @@ export async function placeOrder({ tasks }: Pick<Leasehold, 'tasks'>, body: unkn
   try {
     const { created } = await tasks.enqueue(invoice, order, {
       id: `invoice/${order.id}`,
+      label: `order ${order.id}`,
       key: `account/${order.account}`,
       ordered: true,
       writes: [

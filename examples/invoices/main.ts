@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check } from '../claims.ts';
 import { inSlices } from '../in-slices.ts';
 import { exampleOptions } from '../options.ts';
-import { openQueue } from '../queue.ts';
+import { ask, openQueue } from '../queue.ts';
 import { placeOrder } from './api.ts';
 import { ORDERS, openOrders } from './orders.ts';
 import { startPaymentServer } from './payment-server.ts';
@@ -23,7 +23,7 @@ const ACCOUNTS = 30;
 const CARDS = 15;
 const HANGS_FOR_MS = 5_000;
 const PATIENCE_MS = 900_000;
-const WORKER = { concurrency: 4, ttl: '3s' };
+const WORKER = { concurrency: 4, ttl: '3s', listFinished: true };
 
 const count = Number(options.orders);
 const run = Date.now().toString(36);
@@ -99,6 +99,17 @@ check(
   accounts.every((account, at) => isSame(statements[at]?.lines ?? [], ofAccount(account))),
   'and stand so in its statement, each once',
 );
+
+// The last number is a part of no other.
+const chosen = orders.at(-1);
+if (chosen !== undefined) {
+  const found = await ask(queue.name, 'tasks', 'find', `order ${chosen.id}`);
+  console.log(`what happened to order ${chosen.id}?\n${found}`);
+  check(
+    found.split('\n').some((line) => line.includes(`invoice/${chosen.id} `) && / done /.test(line)),
+    'the command finds it by its label, without the id of its task',
+  );
+}
 
 function attempts(): number {
   return tasks.reduce((sum, task) => sum + (task?.attempts ?? 0), 0);

@@ -8,6 +8,6 @@ test.skipIf(endpoint === null)('charges each of 300 orders exactly once, after t
   await using example = startExample('examples/invoices/main.ts', args);
 
   expect(await example.ended(), example.output).toBe(0);
-  expect(example.output.match(/ yes {2}/g)).toHaveLength(7);
+  expect(example.output.match(/ yes {2}/g)).toHaveLength(8);
   expect(example.output.match(/a worker is killed at work/g)).toHaveLength(2);
 });

@@ -14,7 +14,7 @@ describe.skipIf(endpoint === null)('the example of', () => {
     ['a batch with a callback and a parent with children', 'fan-in', 6],
     ['define, list and run schedules', 'schedules', 11],
     ['a worker at the edge', 'edge', 4],
-    ['invoices that a failing service charges', 'invoices', 7],
+    ['invoices that a failing service charges', 'invoices', 8],
   ])('%s keeps what it claims', async (_what, name, claims) => {
     await using example = startExample(`examples/${name}/main.ts`, ['--endpoint', endpoint ?? '']);
 
