@@ -3,13 +3,13 @@
  * processes, each started as `npx leasehold work` starts one.
  */
 import type { ChildProcess } from 'node:child_process';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Leasehold, LeaseholdOptions } from 'leasehold';
 import { createLeasehold } from 'leasehold';
 import { inSlices } from './in-slices.ts';
@@ -19,6 +19,8 @@ import { TABLE } from './table.ts';
 export interface ExampleQueue extends AsyncDisposable {
   readonly name: string;
   readonly leasehold: Leasehold;
+  /** Where a command finds it. */
+  readonly place: readonly string[];
   /** Starts workers of a task module; they run until they are stopped. */
   start(tasks: URL, options?: WorkerOptions): readonly ExampleWorker[];
   /** Waits until each of these tasks has ended, whichever worker runs them. */
@@ -56,7 +58,8 @@ export async function openQueue(
   options: Pick<LeaseholdOptions, 'payloads' | 'observer'> = {},
 ): Promise<ExampleQueue> {
   // Before loading task modules that create their own clients.
-  Object.assign(process.env, await localSettings(endpoint));
+  const settings = await localSettings(endpoint);
+  Object.assign(process.env, settings);
   using creator = await openLeasehold(endpoint);
   const { table } = creator;
   // Runs on the same store do not meet.
@@ -85,6 +88,7 @@ export async function openQueue(
   return {
     name: queue,
     leasehold,
+    place: ['--endpoint', settings.AWS_ENDPOINT_URL_DYNAMODB, '--table', table, '--queue', queue],
     start,
     ended,
     async finish(tasks, ids, workerOptions) {
@@ -100,17 +104,10 @@ export async function openQueue(
   };
 }
 
-/** @returns what the command prints about the tasks of a queue */
-export async function ask(queue: string, ...words: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    COMMAND,
-    ...words,
-    '--table',
-    TABLE,
-    '--queue',
-    queue,
-  ]);
-  return stdout;
+/** @returns what the command prints */
+export async function ask(words: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [COMMAND, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return await text(child.stdout);
 }
 
 /** Workers of any queue, as much as is needed to stop them. */

@@ -1,10 +1,14 @@
 /** The lists of tasks: every state has one, with its count; the list of queues includes each queue that has a worker. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { placeOrder } from '../../examples/invoices/api.ts';
+import { openOrders } from '../../examples/invoices/orders.ts';
+import { startPaymentServer } from '../../examples/invoices/payment-server.ts';
+import { invoice, statement } from '../../examples/invoices/tasks.ts';
+import { localSettings } from '../../examples/store.ts';
 import type { Overview } from '../model.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { createWorker } from '../../shared/client/create-worker.ts';
-import { defineTask } from '../../shared/tasks/task/definition.ts';
 import { silent } from '../../shared/testing/silent-log.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
@@ -83,24 +87,31 @@ describe.skipIf(!canBrowse)('the lists of tasks', () => {
     await page.getByText('No finished tasks.').waitFor();
   });
 
-  test('find an ended task by its label in a queue that lists, and lead to its story', async () => {
-    const queue = 'listed';
+  test('tell what happened to an order of the example invoices, by its label', async () => {
+    const queue = 'invoices';
     const { endpoint, table } = its.table;
-    const leasehold = createLeasehold({ endpoint, table, queue });
-    for (const n of [7, 8]) await leasehold.tasks.enqueue('send', {}, { id: `t-${n}`, label: `order o-${n}` });
-    leasehold.close();
-    const send = defineTask({ name: 'send', run: () => 'sent' });
-    await createWorker({ send }, { endpoint, table, queue, listFinished: true, untilDrained: true, log: silent }).run();
+    await using payments = await startPaymentServer(() => (payments.charges.length === 0 ? 0.3 : 0.9));
+    for (const [name, value] of Object.entries(await localSettings(endpoint))) vi.stubEnv(name, value);
+    vi.stubEnv('PAYMENTS_URL', payments.url);
+    await openOrders();
+    using leasehold = createLeasehold({ endpoint, table, queue });
+    for (const [nth, account] of ['a', 'b'].entries())
+      expect(await placeOrder(leasehold, { id: `o-${7 + nth}`, account, card: account, cents: 500 })).toMatchObject({
+        status: 202,
+      });
+    const options = { endpoint, table, queue, listFinished: true, untilDrained: true, log: silent };
+    await createWorker({ invoice, statement }, options).run();
     await using opened = await openOn(its.browser, its.running, `tasks?queue=${queue}&state=finished`);
     const { page } = opened;
-    await page.getByRole('img', { name: /^Ended a minute: now 2/ }).waitFor();
-    await page.getByRole('row', { name: /^send 2 0 0/ }).waitFor();
-    await page.getByLabel('Part of an id, label or key').fill('o-7');
+    await page.getByRole('img', { name: /^Ended a minute: now 4/ }).waitFor();
+    await page.getByRole('row', { name: /^invoice 2 0 1/ }).waitFor();
+    await page.getByLabel('Part of an id, label or key').fill('order o-7');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('row', { name: /order o-8/ }).count()).toBe(0);
-    await page.getByRole('link', { name: 't-7' }).click();
+    await page.getByRole('link', { name: 'invoice/o-7' }).click();
+    await page.getByRole('heading', { name: 'invoice/o-7' }).waitFor();
     await page.getByText('order o-7').first().waitFor();
-    expect(page.url()).toContain('t-7');
+    await page.getByText('lost after charging').first().waitFor();
   });
 
   test('paint what is delayed unlike what is due', async () => {

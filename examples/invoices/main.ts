@@ -100,16 +100,17 @@ check(
   'and stand so in its statement, each once',
 );
 
-// The last number is a part of no other.
-const chosen = orders.at(-1);
-if (chosen !== undefined) {
-  const found = await ask(queue.name, 'tasks', 'find', `order ${chosen.id}`);
-  console.log(`what happened to order ${chosen.id}?\n${found}`);
-  check(
-    found.split('\n').some((line) => line.includes(`invoice/${chosen.id} `) && / done /.test(line)),
-    'the command finds it by its label, without the id of its task',
-  );
-}
+// As somebody who has only the order's number asks; the last one is a part of no other.
+const order = `order ${orders.at(-1)?.id ?? ''}`;
+console.log(`what happened to ${order}?\n${await ask(['tasks', 'find', order, ...queue.place])}`);
+const [found] = JSON.parse(await ask(['tasks', 'find', order, '--json', ...queue.place])) as readonly { id: string }[];
+const story = await ask(['tasks', 'show', found?.id ?? '', ...queue.place]);
+console.log(story);
+check(
+  /^state +done$/m.test(story) && story.includes(order),
+  'the command finds it by its label, without the id of its task, and tells its story',
+);
+console.log(`in a browser: node api/command.ts console ${queue.place.join(' ')}, there Tasks, Finished, ${order}`);
 
 function attempts(): number {
   return tasks.reduce((sum, task) => sum + (task?.attempts ?? 0), 0);
