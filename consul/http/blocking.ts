@@ -69,11 +69,12 @@ export async function within<T>(
 export async function blockingLook<T>(
   exchange: Exchange,
   what: string,
-  look: () => Promise<Snapshot<T>>,
+  read: () => Promise<Snapshot<T>>,
 ): Promise<{ readonly value: T; readonly index: number }> {
   const { gateway } = exchange;
   const { index: asked, waitMs } = blockingOf(exchange);
   const isNews = (seen: Snapshot<T>): boolean => !isSame(asked, seen);
+  const look = (): Promise<Snapshot<T>> => gateway.polls.inTurn(read);
   const next = (isOurs: typeof isNews, over: AbortSignal) => gateway.polls.next(what, look, isOurs, over);
   const seen =
     asked === 0 ? await look() : await within(exchange, waitMs, (over) => pollUntil({ look, isNews, next }, over));

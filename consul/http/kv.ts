@@ -149,7 +149,7 @@ async function deletePrefix(exchange: Exchange): Promise<true> {
   const prefix = exchange.rest;
   if (!exchange.rights.mayWriteTree(prefix)) throw denied();
   const { remote } = exchange.gateway;
-  const { entries, unread } = await remote.prefixes.view(prefix);
+  const { entries, unread } = await remote.prefixes.viewAtOnce(prefix);
   const run = inFlight(DELETIONS_IN_FLIGHT);
   await allOf(entries.map(({ key }) => run(() => remote.locks.delete(key, { evenIfHeld: true }))));
   tellWritten(

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
+import { sideBySide } from '../../shared/core/runtime/in-flight.ts';
 import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';
 import type { Content } from './prefix-index.ts';
 
@@ -17,6 +18,8 @@ export function snapshotOf<T>(value: T, facts: readonly unknown[], newestAt: num
 }
 
 const POLL_MS = { min: 800, max: 950 };
+/** See `prefixes.ts`: a write does not wait for many reads of queries. */
+const LOOKS_IN_FLIGHT = 8;
 
 /** Something that requests wait for, as the first of them polls it. */
 interface Watched {
@@ -27,6 +30,8 @@ interface Watched {
 }
 
 export class Polls {
+  /** Runs a read for a query when few enough others are under way. */
+  readonly inTurn = sideBySide(LOOKS_IN_FLIGHT);
   readonly #watched = new Map<string, Watched>();
   readonly #poll: SharedPoll<Snapshot<unknown>>;
 

@@ -83,9 +83,10 @@ export class PrefixReader {
     const read = new Set<string>();
     const unread: unknown[] = [];
     const onDamaged = (error: unknown): void => void unread.push(error);
-    return retryContended(`the listing of keys under ${prefix}`, this.#ports.runtime, async ({ round }) => {
+    return retryContended(`the listing of keys under ${prefix}`, this.#ports.runtime, async () => {
       const unseen = (await this.#keys(prefix)).filter((key) => !read.has(key));
-      if (round > 1 && unseen.length === 0) return this.#viewOf(rows, unread);
+      // An empty first listing names no row that could be read after it.
+      if (unseen.length === 0) return this.#viewOf(rows, unread);
       for (const [key, row] of await this.#ports.locks.getMany(unseen, { onDamaged })) rows.set(key, row);
       for (const key of unseen) read.add(key);
       return contended();

@@ -9,6 +9,7 @@
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import { validKey } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
+import { sideBySide } from '../../shared/core/runtime/in-flight.ts';
 import { pollUntil } from '../../shared/core/wait/poll-until.ts';
 import type { Due } from '../../shared/core/wait/shared-poll.ts';
 import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';
@@ -16,6 +17,11 @@ import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
 
 const POLL_MS = { min: 750, max: 900 };
+/**
+ * Reads for queries that are under way at once. They are one flow in the gateway's one thread and on its connections:
+ * a write waits for a few of them at most, however many there are.
+ */
+const LOOKS_IN_FLIGHT = 8;
 /** Read the sessions only on every third poll: a session costs as much as its key. */
 const SESSIONS_EVERY = 3;
 
@@ -29,6 +35,7 @@ interface Seen {
 export class Prefixes {
   readonly #reader: PrefixReader;
   readonly #poll: SharedPoll<PrefixView, Seen>;
+  readonly #inTurn = sideBySide(LOOKS_IN_FLIGHT);
 
   constructor(ports: LockPorts, maxClockSkewMs: number) {
     const { clock, random } = ports.runtime;
@@ -36,13 +43,18 @@ export class Prefixes {
     this.#poll = new SharedPoll<PrefixView, Seen>(clock, {
       begin: () => ({ looks: 0, lastGlance: undefined, isBound: false }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
-      look: oneByOne((due) => this.#look(due)),
+      look: oneByOne((due) => this.#inTurn(() => this.#look(due))),
     });
   }
 
-  /** All entries under a prefix, as if at one moment: see `prefix.ts`. */
-  view(prefix: string): Promise<PrefixView> {
+  /** All entries under a prefix, as if at one moment (see `prefix.ts`), for a write: it does not wait for queries. */
+  viewAtOnce(prefix: string): Promise<PrefixView> {
     return this.#reader.read(prefix);
+  }
+
+  /** The same for a query. */
+  view(prefix: string): Promise<PrefixView> {
+    return this.#inTurn(() => this.#reader.read(prefix));
   }
 
   /**

@@ -23,7 +23,7 @@ describe('deleting a prefix', () => {
     const begun: string[] = [];
     const keys = Array.from({ length: 100 }, (_, at) => `p/${at}`);
     const prefixes = {
-      view: () =>
+      viewAtOnce: () =>
         Promise.resolve({ fingerprint: '00', entries: keys.map((key) => ({ key })), unread: [], unjudged: [] }),
     };
     const locks = {

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
+import type { LockPorts } from '../../../shared/coordination/lock/lock-verdict.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import { Polls } from '../../http/polls.ts';
 import { TokenBook } from '../../http/tokens.ts';
 import { Waits } from '../../http/waits.ts';
+import { Prefixes } from '../../remote/prefixes.ts';
 
 const LIMITS = { token: 2, address: 3, total: 4 };
 const secretOf = (name: string): string => `secret-of-${name}-123456`;
@@ -40,4 +44,25 @@ test.each<[string, readonly Caller[], Caller, Caller | undefined]>([
   if (other !== undefined) waits.begin(caller(other))();
   end?.();
   expect(() => waits.begin(caller(refused))).not.toThrow();
+});
+
+test('however many queries read, a write waits for no more than 8 reads of keys and 8 of other lists', async () => {
+  const reads = Promise.withResolvers<{ readonly keys: readonly string[]; readonly next: undefined }>();
+  let begun = 0;
+  const page = () => {
+    begun++;
+    return reads.promise;
+  };
+  const sessions = { getMany: () => Promise.resolve(new Map()) };
+  const prefixes = new Prefixes({ runtime: systemRuntime, locks: { page }, sessions } as unknown as LockPorts, 100);
+  const { inTurn } = new Polls(systemRuntime);
+  const queries = Array.from({ length: 1_000 }, (_, at) => [prefixes.view(`p/${at}`), inTurn(page)]).flat();
+  await systemRuntime.clock.sleep(1);
+
+  expect(begun).toBe(16);
+  const deletion = prefixes.viewAtOnce('p/');
+  expect(begun).toBe(17);
+  reads.resolve({ keys: [], next: undefined });
+  await Promise.all([...queries, deletion]);
+  expect(begun).toBe(2_001);
 });
