@@ -83,7 +83,7 @@ async function dealOut(place: Metered, { queue, shards, workers }: DrainSettings
   const { runtime } = place;
   const dealt: Dealt[] = [];
   await dispatch(
-    { schedule: queue, slot: 'only' },
+    { schedule: queue, scheduledTime: 'only' },
     'bench',
     {
       ...createTaskStores(new Sender(place), { table: TABLE, shards }),

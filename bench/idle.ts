@@ -214,9 +214,14 @@ class Fleet {
     this.#waker = new Waker({ ...stores, runtime, workers, onDamaged: () => undefined }, this.#settings);
   }
 
-  async tick(slot: number): Promise<void> {
+  async tick(nth: number): Promise<void> {
     this.#invoked();
-    await dispatch({ schedule: IDLE_QUEUE, slot: String(slot) }, `tick ${slot}`, this.#dispatching, this.#settings);
+    await dispatch(
+      { schedule: IDLE_QUEUE, scheduledTime: String(nth) },
+      `tick ${nth}`,
+      this.#dispatching,
+      this.#settings,
+    );
   }
 
   wake(id: string): void {

@@ -337,10 +337,10 @@ export class WokenFleet {
   async #tickEvery(everyMs: number): Promise<void> {
     const { runtime, stores } = this.place('dispatcher');
     const workers = this.#workforce(runtime, stores);
-    for (let slot = 1; ; slot++) {
+    for (let nth = 1; ; nth++) {
       await runtime.clock.sleep(everyMs);
       if (!this.#isDeployed) continue;
-      const tick = { schedule: QUEUE, slot: String(slot) };
+      const tick = { schedule: QUEUE, scheduledTime: String(nth) };
       await dispatch(tick, runtime.ids.unique(), { ...stores, runtime, workers, onDamaged }, this.#dispatching);
     }
   }

@@ -3,7 +3,7 @@ import type { AuditRecord } from '../shared/operate/audit/audit-store.ts';
 import type { LockInfo } from '../shared/coordination/lock/lock-record.ts';
 import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 import type { InvalidationReason, SessionRecord } from '../shared/session/session-record.ts';
-import type { LeftOutSlot, ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
+import type { LeftOutOccurrence, ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import type { Awaited } from '../cli/queue/durable-history.ts';
 import type { HistoryEvent } from '../shared/tasks/durable/history.ts';
 import type { Selection } from '../shared/tasks/queue/cancel-selection.ts';
@@ -291,13 +291,13 @@ export interface SemaphorePage {
   readonly isMore: boolean;
 }
 
-/** One scheduled run: a task's state; `missing`: its time has passed without a task; `next`: still to come. */
-export interface SlotLine {
+/** One occurrence of a schedule: a task's state; `missing`: its time has passed without a task; `next`: still to come. */
+export interface OccurrenceLine {
   readonly at: number;
   readonly fate: TaskState | 'missing' | 'next';
   readonly task: string;
   /** The reason why the task is missing, if the schedule's row has it. */
-  readonly why?: LeftOutSlot['why'];
+  readonly why?: LeftOutOccurrence['why'];
 }
 
 /** Without the input of its tasks, which may be large or private. */
@@ -308,12 +308,12 @@ export interface ScheduleLine extends Omit<
   readonly priority: Priority;
   /** Since when it is paused; null: it is not. */
   readonly pausedAt: number | null;
-  /** Null when no slot ever comes again. */
+  /** Null when no occurrence ever comes again. */
   readonly nextAt: number | null;
-  /** Past slots without a task that the schedule has not skipped yet. */
+  /** Past occurrences without a task that the schedule has not skipped yet. */
   readonly overdue: Count;
-  /** The last slots, oldest first, and the next one. */
-  readonly slots: readonly SlotLine[];
+  /** The last occurrences, oldest first, and the next one. */
+  readonly occurrences: readonly OccurrenceLine[];
 }
 
 export interface SchedulePage {

@@ -2,14 +2,14 @@
  * A worker near its end with tasks left starts its successor, so that a long backlog does not wait for the next tick.
  *
  * Each invocation starts at most one, and if a start is delivered more than once, only the first delivery works:
- * it takes its predecessor's slot in the store of ticks.
+ * it takes its predecessor's tick.
  * So a chain of workers never forks, and the workers' semaphore bounds the number of chains.
  * A chain has at most thirteen workers, so that Lambda's guard against recursive invocations, which ends a chain
  * after about sixteen, can stay on. The next tick picks up tasks that a chain leaves, and replaces a failed start.
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { startOf } from '../shared/tasks/dispatch/dispatcher.ts';
-import type { SlotStore } from '../shared/tasks/dispatch/slot-store.ts';
+import type { TickStore } from '../shared/tasks/dispatch/tick-store.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
@@ -24,11 +24,11 @@ const START = { attempts: 1, requestTimeoutMs: 2_000 };
 export async function isFirstDelivery(
   { queue, after }: WorkEvent,
   by: string,
-  { slots, runtime }: { readonly slots: SlotStore; readonly runtime: Runtime },
+  { ticks, runtime }: { readonly ticks: TickStore; readonly runtime: Runtime },
 ): Promise<boolean> {
   if (after === undefined) return true;
-  const slot = { schedule: continuationSchedule(queue), slot: validName('after', after) };
-  const outcome = await slots.take(slot, { by, ...stampOf(runtime) });
+  const tick = { schedule: continuationSchedule(queue), scheduledTime: validName('after', after) };
+  const outcome = await ticks.take(tick, { by, ...stampOf(runtime) });
   return outcome.kind === 'applied';
 }
 

@@ -6,7 +6,7 @@ import type { MiddyfiedHandler } from '@middy/core';
 import middy from '@middy/core';
 import type { DispatchReport } from '../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch } from '../shared/tasks/dispatch/dispatcher.ts';
-import type { Tick } from '../shared/tasks/dispatch/slot-store.ts';
+import type { Tick } from '../shared/tasks/dispatch/tick-store.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
@@ -63,7 +63,10 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
     .use(injectLambdaContext(logger))
     .use(logMetrics(telemetry.metrics))
     .handler(async (event, { awsRequestId }) => {
-      const tick = { schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) };
+      const tick = {
+        schedule: validName('schedule', event.schedule),
+        scheduledTime: validScheduledTime(event.scheduledTime),
+      };
       const meter = createMeter();
       const stores = connection.open(meter);
       const notDefined = await defineOnce(stores);
@@ -77,25 +80,25 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const { shards, strays } = report;
       if (strays > 0) logger.warn('tasks found in undeployed shards', { strays, shards });
       ensureStarted(report);
-      // The alarm counts errors. Lambda retries this invocation, which then finds its own slot.
+      // The alarm counts errors. Lambda retries this invocation, which then finds its own tick.
       if (notDefined !== undefined) throw notDefined;
       return { ...report, capacity };
     });
 }
 
 /** The scheduler replaces this text with the tick's intended time. Unreplaced text would make all ticks one. */
-function validSlot(slot: unknown): string {
-  const name = validName('slot', slot);
+function validScheduledTime(scheduledTime: unknown): string {
+  const name = validName('scheduledTime', scheduledTime);
   if (name.includes('<aws.'))
     throw new ConfigurationError(
-      `slot is ${JSON.stringify(name)}: the scheduler did not fill it in, so only the first tick would do anything`,
+      `scheduledTime is ${JSON.stringify(name)}: the scheduler did not fill it in, so only the first tick would do anything`,
     );
   return name;
 }
 
 /**
  * A dispatcher that can start no worker has failed, and the alarm counts its errors.
- * Lambda retries the invocation, which continues with its slot; then the next tick tries again.
+ * Lambda retries the invocation, which continues with its tick; then the next tick tries again.
  */
 function ensureStarted({ started, failedStarts }: DispatchReport): void {
   if (failedStarts > 0 && started === 0)

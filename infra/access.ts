@@ -54,7 +54,7 @@ const journalRows = (queue: string): string => `journal#${queue}#*`;
 const arrivalRows = (queue: string): string => `arrival#${queue}#*`;
 /** The turn of a key's ordered tasks. */
 const lineRows = (queue: string): string => `line#${queue}#*`;
-const slotRows = (schedule: string): string => `slot#${schedule}#*`;
+const tickRows = (schedule: string): string => `tick#${schedule}#*`;
 const queueRow = (queue: string): string => `queue#${queue}`;
 /** The semaphore that caps a queue's live workers. */
 const permitsRow = (queue: string): string => `permits#${queue}`;
@@ -74,12 +74,12 @@ const deadListing = (queue: string): string => `dead#${queue}#*`;
 const endedListing = (queue: string): string => `ended#${queue}#*`;
 
 /**
- * The dispatcher: takes the slot of its tick, creates the tasks of due schedules in the schedules' lines, requests replaced tasks to stop,
+ * The dispatcher: takes its tick, creates the tasks of due schedules in the schedules' lines, requests replaced tasks to stop,
  * sets the maximum number of workers and the lanes in use, and counts workers and the backlog.
  */
 export function dispatchAccess(queue: string): AccessRule[] {
   return [
-    { on: 'table', actions: ['PutItem'], keys: [slotRows(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [tickRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
@@ -128,7 +128,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [failureRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: ['session#*'] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
-    { on: 'table', actions: ['PutItem'], keys: [slotRows(continuationSchedule(queue))] },
+    { on: 'table', actions: ['PutItem'], keys: [tickRows(continuationSchedule(queue))] },
     { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: HINT_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
@@ -142,7 +142,7 @@ export function workAccess(queue: string): AccessRule[] {
  * dispatcher: it defines the schedules of its module, and creates the tasks of due schedules.
  */
 export function containerAccess(queue: string): AccessRule[] {
-  const deployedOnly = new Set([permitsRow(queue), slotRows(continuationSchedule(queue))]);
+  const deployedOnly = new Set([permitsRow(queue), tickRows(continuationSchedule(queue))]);
   return [
     ...workAccess(queue).filter(
       ({ keys, attributes }) => attributes !== HINT_ATTRIBUTES && !keys.some((key) => deployedOnly.has(key)),
@@ -261,7 +261,7 @@ export function observeAccess(queue: string): AccessRule[] {
           payloadRows(queue),
           failureRows(queue),
           scheduleRows(queue),
-          slotRows(queue),
+          tickRows(queue),
           queueRow(queue),
         ],
         ...COORDINATION_ROWS,

@@ -53,7 +53,7 @@ export class Dispatcher extends Construct {
     table.grant(this.function, dispatchAccess(settings.queue));
     allowInvoking(this.function, worker);
     this.deadLetters = this.createDeadLetters();
-    // Dispatching twice is harmless: the tick's slot is taken once, and the workers' permits are counted.
+    // Dispatching twice is harmless: a tick is taken once, and the workers' permits are counted.
     this.function.configureAsyncInvoke({
       retryAttempts: 2,
       maxEventAge: MAX_TICK_AGE,
@@ -87,10 +87,10 @@ export class Dispatcher extends Construct {
       enabled: scheduleEnabled,
       timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.function, {
-        // The slot is the tick's intended time, not its arrival: a duplicate tick names the same slot.
+        // The tick's intended time, not its arrival: a duplicate tick has the same.
         input: ScheduleTargetInput.fromObject({
           schedule: settings.queue,
-          slot: ContextAttribute.scheduledTime,
+          scheduledTime: ContextAttribute.scheduledTime,
         }),
         maxEventAge: MAX_TICK_AGE,
         retryAttempts: 5,

@@ -205,12 +205,17 @@ async function showNext(
   const { schedules } = connection;
   const record = await schedules.get(schedule, { queue });
   if (record === undefined) throw missing(schedule, queue);
-  const slots = schedules.next(record, limit);
+  const occurrences = schedules.next(record, limit);
   const now = context.runtime.clock.now();
   const none = record.pausedAt === undefined ? 'no time comes any more' : 'it is paused';
   context.output.answer(
-    { queue, name: schedule, pausedAt: record.pausedAt ?? null, next: slots.map((at) => new Date(at).toISOString()) },
-    () => (slots.length === 0 ? none : slots.map((at) => nextText(at, now)).join('\n')),
+    {
+      queue,
+      name: schedule,
+      pausedAt: record.pausedAt ?? null,
+      next: occurrences.map((at) => new Date(at).toISOString()),
+    },
+    () => (occurrences.length === 0 ? none : occurrences.map((at) => nextText(at, now)).join('\n')),
   );
 }
 

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
-import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { PastAttempt, Occurrence, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { When } from '../../shared/core/validate/moment.ts';
 import { ENDED_STATES, doesNotList } from '../../shared/tasks/queue/ended-tasks.ts';
@@ -233,7 +233,7 @@ function taskText(task: TaskRecord, { failure, holder, codes, awaited }: Shown, 
         (task.generation > 0 ? `, retried by hand ${task.generation === 1 ? 'once' : `${task.generation} times`}` : ''),
     ],
     ['its own', policyText(task.policy)],
-    ['schedule', slotText(task.schedule)],
+    ['schedule', occurrenceText(task.schedule)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['token', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
@@ -280,11 +280,11 @@ function followerText({ follower }: TaskRecord, now: number): string | undefined
   return printable(`${follower.name}, asked for ${momentAndAge(follower.at, now)}${due}`);
 }
 
-/** Formats the scheduled run of the task, and the start of its interval. */
-function slotText(slot: SlotOfTask | undefined): string | undefined {
-  if (slot === undefined) return undefined;
-  const since = slot.since === undefined ? 'its first' : `since ${moment(slot.since)}`;
-  return printable(`${slot.name}, slot ${moment(slot.at)}, ${since}`);
+/** Formats the occurrence of the task, and the start of its interval. */
+function occurrenceText(occurrence: Occurrence | undefined): string | undefined {
+  if (occurrence === undefined) return undefined;
+  const since = occurrence.since === undefined ? 'its first' : `since ${moment(occurrence.since)}`;
+  return printable(`${occurrence.name}, occurrence ${moment(occurrence.at)}, ${since}`);
 }
 
 /** This task's overrides of its definition. */

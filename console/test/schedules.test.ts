@@ -31,9 +31,9 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
       | { readonly value: SchedulePage };
 
     const { schedules } = 'value' in page ? page.value : page;
-    const slots = schedules.find(({ name }) => name === 'newborn')?.slots ?? [];
-    expect(slots.length).toBeGreaterThan(0);
-    expect(slots.filter(({ at }) => at < begun - 60_000)).toEqual([]);
+    const occurrences = schedules.find(({ name }) => name === 'newborn')?.occurrences ?? [];
+    expect(occurrences.length).toBeGreaterThan(0);
+    expect(occurrences.filter(({ at }) => at < begun - 60_000)).toEqual([]);
     await schedulesOf(table.leasehold).remove('newborn');
   });
 
@@ -61,7 +61,7 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
     expect(response.status).toBe(200);
     const page = (await response.json()) as SchedulePage | { readonly value: SchedulePage };
     const lines = ('value' in page ? page.value : page).schedules;
-    expect(lines.map(({ name, zone, slots }) => [name, zone, slots.length > 0])).toEqual([
+    expect(lines.map(({ name, zone, occurrences }) => [name, zone, occurrences.length > 0])).toEqual([
       ['odd', 'Mars/Olympus', false],
       ['sound', 'UTC', true],
     ]);

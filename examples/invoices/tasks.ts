@@ -63,7 +63,7 @@ export const statement = defineTask({
   },
 });
 
-/** Once a night, though the slot may be delivered twice. */
+/** Once a night, though the occurrence may be delivered twice. */
 export const closeDay = defineTask({
   name: 'close-day',
   async run(_: unknown, task) {

@@ -6,7 +6,7 @@
  * - A machine that slept through several ticks gets the latest one. As on AWS, missed ticks are not made up for.
  * - `duplicateRate` makes rare duplicates frequent, for demonstrations and tests.
  *
- * The receiver must accept all of that; the slot names the tick, so that a duplicate can be recognised.
+ * The receiver must accept all of that; the scheduled time names the tick, so that a duplicate can be recognised.
  * @see https://docs.aws.amazon.com/scheduler/latest/UserGuide/what-is-scheduler.html
  */
 import type { Clock } from '../../shared/core/runtime/clock.ts';
@@ -16,7 +16,7 @@ import { fullJitterMs } from '../../shared/core/runtime/random.ts';
 export interface ScheduleEvent {
   readonly schedule: string;
   /** The time for which this tick was scheduled, ISO 8601: the same in every delivery of it. */
-  readonly slot: string;
+  readonly scheduledTime: string;
 }
 
 export interface ScheduleOptions {
@@ -26,7 +26,7 @@ export interface ScheduleOptions {
   readonly random: Random;
   /** An asynchronous invocation: resolves when the event is accepted, rejects when it must be offered again. */
   readonly deliver: (event: ScheduleEvent) => Promise<unknown>;
-  /** How many of the slots are delivered twice: half of those at the same time, half shortly after. */
+  /** How many of the ticks are delivered twice: half of those at the same time, half shortly after. */
   readonly duplicateRate?: number;
 }
 
@@ -36,7 +36,7 @@ export interface Schedule {
 }
 
 const RETRY_BACKOFF = { baseMs: 100, capMs: 10_000 };
-/** Duplicates of EventBridge arrive close together; one that came a whole interval later would be another slot to most eyes. */
+/** Duplicates of EventBridge arrive close together; one that came a whole interval later would be another tick. */
 const TWIN_WITHIN_MS = 2_000;
 
 export function startSchedule(options: ScheduleOptions): Schedule {
@@ -69,17 +69,17 @@ async function tick(
   while (!signal.aborted) {
     const now = clock.now();
     const dueAt = firstAt + Math.floor((now - firstAt) / everyMs) * everyMs;
-    // Timers may fire a moment early, and then the slot is still the old one.
+    // Timers may fire a moment early, and then the scheduled time is still the old one.
     if (dueAt !== latest) {
       latest = dueAt;
-      const event = { schedule: name, slot: new Date(dueAt).toISOString() };
+      const event = { schedule: name, scheduledTime: new Date(dueAt).toISOString() };
       for (const delayMs of planDeliveries(options)) begin(deliverAfter(delayMs, event, options, signal));
     }
     await clock.sleep(dueAt + everyMs - now, signal);
   }
 }
 
-/** How long after its slot each delivery is made: usually one, at once. */
+/** How long after its scheduled time each delivery is made: usually one, at once. */
 function planDeliveries(options: ScheduleOptions): readonly number[] {
   const { random, everyMs, duplicateRate = 0 } = options;
   if (random.next() >= duplicateRate) return [0];

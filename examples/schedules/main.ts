@@ -20,7 +20,7 @@ import { report } from './tasks.ts';
 
 const options = await exampleOptions({});
 const OUTAGE_MS = 6_000;
-/** Longer than a schedule's slot may be late here, by as much as a busy machine may need. */
+/** Longer than a schedule's occurrence may be late here, by as much as a busy machine may need. */
 const LATE_MS = 2_000;
 const TOLERANCE = '500ms';
 const EACH_SECOND = '* * * * * *';
@@ -47,7 +47,7 @@ const [worker] = queue.start(new URL('tasks.ts', import.meta.url));
 const deadline = performance.now() + PATIENCE_MS;
 while (performance.now() < deadline) {
   const made = await Promise.all(policies.map(madeOf));
-  if (made.every((slots) => slots.length >= 2)) break;
+  if (made.every((occurrences) => occurrences.length >= 2)) break;
   await sleep(200);
 }
 for (const name of policies) await schedules.remove(name);
@@ -56,15 +56,15 @@ for (const name of policies) {
   const made = await madeOf(name);
   await queue.ended(made.map(({ id }) => id));
   const cameAt = Math.min(...made.map(({ createdAt }) => createdAt));
-  const isLate = (slot: number): boolean => slot < cameAt - LATE_MS;
-  const late = slotsUpTo(name, cameAt).filter(isLate).length;
-  const madeLate = made.filter(({ slot }) => isLate(slot)).length;
-  console.log(`${name}: ${late} slots were long over when a worker came, ${madeLate} of them were made up for`);
+  const isLate = (occurrence: number): boolean => occurrence < cameAt - LATE_MS;
+  const late = occurrencesUpTo(name, cameAt).filter(isLate).length;
+  const madeLate = made.filter(({ occurrence }) => isLate(occurrence)).length;
+  console.log(`${name}: ${late} occurrences were long over when a worker came, ${madeLate} of them were made up for`);
   if (name === 'all') check(madeLate === late, 'each of them, as it is to be');
   else check(madeLate === 0, name === 'last' ? 'none of them, but the last one' : 'none of them, as it is to be');
   if (name === 'last')
     check(
-      made.some(({ slot }) => slot <= cameAt),
+      made.some(({ occurrence }) => occurrence <= cameAt),
       'that is there',
     );
 }
@@ -103,7 +103,7 @@ check(
   'a run is left out while the one before has not ended, and the schedule says so',
 );
 
-function slotsUpTo(name: string, moment: number): readonly number[] {
+function occurrencesUpTo(name: string, moment: number): readonly number[] {
   const from = first.get(name) ?? moment;
   return Array.from(
     { length: Math.max(0, Math.floor((moment - from) / SECOND_MS) + 1) },
@@ -111,13 +111,13 @@ function slotsUpTo(name: string, moment: number): readonly number[] {
   );
 }
 
-/** The slots of a schedule that have become tasks. */
+/** The occurrences of a schedule that have become tasks. */
 async function madeOf(name: string) {
-  const slots = await Promise.all(
-    slotsUpTo(name, Date.now()).map(async (slot) => {
-      const task = await tasks.get(`${name}@${new Date(slot).toISOString()}`);
-      return task === undefined ? [] : [{ slot, id: task.id, createdAt: task.createdAt }];
+  const occurrences = await Promise.all(
+    occurrencesUpTo(name, Date.now()).map(async (occurrence) => {
+      const task = await tasks.get(`${name}@${new Date(occurrence).toISOString()}`);
+      return task === undefined ? [] : [{ occurrence, id: task.id, createdAt: task.createdAt }];
     }),
   );
-  return slots.flat();
+  return occurrences.flat();
 }

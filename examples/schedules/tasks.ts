@@ -1,4 +1,4 @@
-/** Writes the report of one slot of a schedule, from the slot before it. */
+/** Writes the report of one occurrence of a schedule, from the occurrence before it. */
 import { defineTask } from 'leasehold/tasks';
 
 export const report = defineTask({

@@ -1,8 +1,8 @@
 /** The ports of dispatchers and operators that are about whole queues, with every write on record. */
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
-import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/engine/keys.ts';
-import type { SlotStore } from '../../shared/tasks/dispatch/slot-store.ts';
+import { queueKey, scheduleKey, tickKey } from '../../shared/dynamo/engine/keys.ts';
+import type { TickStore } from '../../shared/tasks/dispatch/tick-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../../shared/tasks/schedule/schedule-store.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
@@ -22,9 +22,9 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
   const write = writerOf(process, recorder);
   return {
     ...observeWrites(store, process, recorder),
-    makeSlot: async (observed, task, step, stamp) => {
+    makeOccurrence: async (observed, task, step, stamp) => {
       const made = await write(ofSchedule('schedule.make', observed, stamp), async () => {
-        const outcome = await store.makeSlot(observed, task, step, stamp);
+        const outcome = await store.makeOccurrence(observed, task, step, stamp);
         return { kind: outcome.kind === 'made' ? 'applied' : 'canceled', outcome } as const;
       });
       return made.outcome;
@@ -54,8 +54,12 @@ function ofSchedule(verb: string, { queue, name }: Named, { nonce }: Pick<Stamp,
   return { verb, row: scheduleKey(queue, name).pk, nonce };
 }
 
-export const observeSlots = recording<SlotStore>({
-  take: ({ schedule, slot }, { nonce }) => ({ verb: 'slot.take', row: slotKey(schedule, slot).pk, nonce }),
+export const observeTicks = recording<TickStore>({
+  take: ({ schedule, scheduledTime }, { nonce }) => ({
+    verb: 'tick.take',
+    row: tickKey(schedule, scheduledTime).pk,
+    nonce,
+  }),
 });
 
 export const observeQueues = recording<QueueStore>({

@@ -50,7 +50,7 @@ const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
   ['a clock that is wrong by more than a day may sweep a bucket early', 40_281n],
   ['two enqueues side by side may be acknowledged in either order', 71_477n],
   ['a producer of the first half went on in the second', 81_628n],
-  ['a tick was delivered once more when its slot had long been swept', 14_431n],
+  ['a tick was delivered once more when its row had long been swept', 14_431n],
   ['workers were not told where a tick had seen tasks', 17_346n],
   ['a worker that ended a task was answered after others had given it another payload', 14_331n],
   ['an enqueue was answered after the row that it had met was swept', 17_572n],

@@ -55,12 +55,12 @@ export class Starts {
       if (!profile().fansOut) fleet.invoke();
       if (profile().stock > 0) store.restock(3);
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
-      const slot = String(++ticks);
+      const scheduledTime = String(++ticks);
       // Only ticks find what is in shards and lanes that were never used before, also once healed.
       const recurs = !isHealed();
       if (!profile().dispatches) return void timeline.after(profile().tickMs, tick);
       if (profile().fansOut || prng.chance(DISPATCH_SHARE))
-        for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs }, prng);
+        for (let time = 0; time < times; time++) this.#dispatch(scheduledTime, { time, recurs }, prng);
       else if (times > 1) fleet.invoke();
       if (prng.chance(0.3) && !profile().fansOut) fleet.invoke();
       // At a random moment, like the service; our rows do not need it to be timely.
@@ -71,13 +71,17 @@ export class Starts {
   }
 
   /** Delivers a tick to a new dispatcher; sometimes a second delivery comes a little later. */
-  #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
+  #dispatch(
+    scheduledTime: string,
+    { time, recurs }: { readonly time: number; readonly recurs: boolean },
+    prng: Prng,
+  ): void {
     const { fleet, fanOut, visit, later, placeOf, failed } = this.#ports;
     later(time * prng.exponential(200), () => {
       const process = visit('dispatcher');
       process.deliver(() => {
         const startWorker = ({ homeShards, slice }: WorkEvent): void => fleet.invoke({ homeShards, slice });
-        void deliverTick(placeOf(process), { slot, recurs, startWorker, fanOut }).catch((error: unknown) =>
+        void deliverTick(placeOf(process), { scheduledTime, recurs, startWorker, fanOut }).catch((error: unknown) =>
           failed(process, error),
         );
       });

@@ -129,7 +129,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...each('operator: ', 'reschedule: rescheduled', 'paused', 'paused a tenant'),
   ],
   'recurring tasks': [
-    'slots became tasks',
+    'occurrences became tasks',
     'schedule.put: applied',
     'schedule.make: applied',
     'schedule.advance: applied',

@@ -55,12 +55,12 @@ Woken(waiter) == "due"
 \* task.revive of a waiter: with isPending in the transaction it waits again, else the batch was read with none pending.
 CanWaitAgain(pending) == pending > 0
 
-(* A schedule x has next (its next slot) and n. *)
+(* A schedule x has next (its next occurrence) and n. *)
 
 \* schedule.advance: not written since it was read.
 CanAdvanceSchedule(x, a) == x.n = a.on
 ScheduleAdvanced(x, a) == [x EXCEPT !.next = a.next, !.n = a.n]
-\* slot.take, task.enqueue, batch.create: the row is absent.
+\* tick.take, task.enqueue, batch.create: the row is absent.
 IsAbsent(row) == row = "absent"
 
 (* The row of a durable task: t (the task), tail (the elements in the row, *)

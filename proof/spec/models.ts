@@ -112,7 +112,7 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Key: ['KEY_Limit', 'KEY_Exact', 'KEY_InSight', 'I5_NoOrphan', 'I14_One'],
   Line: ['ORDER_One', 'ORDER_Turn', 'ORDER_Head', 'ORDER_Place', 'I5_NoOrphan', 'I14_One'],
   Batch: ['BATCH_Count', 'BATCH_Called', 'BATCH_Once', 'I5_NoOrphan', 'I14_One'],
-  Schedule: ['I20_Once', 'SLOT_None', 'SLOT_Once', 'SLOT_Forward'],
+  Schedule: ['I20_Once', 'OCCURS_All', 'OCCURS_Once', 'OCCURS_Forward'],
   Journal: [
     // In this order: an event after an answer is first named as that, and only then as a second end.
     ...['JOURNAL_Stays', 'JOURNAL_Told', 'JOURNAL_Mine', 'OPEN_Once', 'ONCE_Recorded'],
@@ -344,16 +344,16 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'schedule',
-    what: 'ticks that are delivered twice, and dispatchers that die before or after they make a slot’s task',
+    what: 'ticks that are delivered twice, and dispatchers that die before or after they make an occurrence’s task',
     module: 'Schedule',
-    constants: { ...OF_REQUESTS, Slots: '2', Faults: '2' },
+    constants: { ...OF_REQUESTS, Times: '2', Faults: '2' },
     without: [],
   },
   {
     name: 'schedule-live',
-    what: 'each slot becomes a task, whatever one fault does',
+    what: 'each occurrence becomes a task, whatever one fault does',
     module: 'Schedule',
-    constants: { ...OF_REQUESTS, Slots: '2', MaxNet: '1' },
+    constants: { ...OF_REQUESTS, Times: '2', MaxNet: '1' },
     liveness: 'AllMade',
     without: [],
   },

@@ -21,8 +21,8 @@ export const REDUNDANT: Readonly<Record<string, string>> = {
   forgetsCount: 'a worker that forgets a task whose count was refused finds it under its own session, and adopts it',
   completesOpen:
     'the generation is compared, and a generation that was counted once has the same counts for every waiter',
-  makesTwice: 'alone: the nonce is compared too, and the write that makes a task of a slot changes it',
-  advanceBlind: 'alone: the id of a slot is taken once it has become a task',
+  makesTwice: 'alone: the nonce is compared too, and the write that makes a task of an occurrence changes it',
+  advanceBlind: 'alone: the id of an occurrence is taken once it has become a task',
   byNonce:
     'the permit, the place or the mark that a request has written refuses its copies, so none brings its nonce back',
   touchSkew: 'needs two copies and clocks apart, in a model beyond those that are exhausted here',

@@ -173,8 +173,8 @@ const ROWS: readonly Row[] = [
   ['buriesUncounted', 'batch', 'a child that is marked dead is not counted'],
   // Schedules.
   ['ticksTwice', 'schedule', 'a tick that is delivered twice is dispatched by both'],
-  ['makesTwice advanceBlind', 'schedule', 'a slot becomes a task a second time'],
-  ['advancesFirst', 'schedule', 'a schedule is advanced before its slot is a task'],
+  ['makesTwice advanceBlind', 'schedule', 'an occurrence becomes a task a second time'],
+  ['advancesFirst', 'schedule', 'a schedule is advanced before its occurrence is a task'],
   // Journals.
   ['writesBlind', 'journal', 'a write of a journal does not ask whether something has arrived'],
   ['suspendsBlind', 'journal', 'nor does a suspension'],

@@ -57,7 +57,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   'ratelimit.takeFromFull': ['CanTakeFull', 'TookFull'],
   'schedule.advance': ['CanAdvanceSchedule', 'ScheduleAdvanced'],
   'schedule.make': ['CanAdvanceSchedule', 'ScheduleAdvanced', 'IsAbsent'],
-  'slot.take': ['IsAbsent'],
+  'tick.take': ['IsAbsent'],
   'task.arrive': ['CanArrive', 'Arrived'],
   'task.checkpoint': ['CanWriteJournal', 'HasSeen', 'Checkpointed'],
   'task.enqueue': ['IsAbsent', 'CanJoin', 'LineJoined'],

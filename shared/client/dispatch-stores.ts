@@ -2,7 +2,7 @@
 import type { Sender } from '../dynamo/engine/send.ts';
 import type { DeclaringStore } from '../coordination/semaphore/semaphore-store.ts';
 import type { SessionStore } from '../session/session-store.ts';
-import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
+import type { TickStore } from '../tasks/dispatch/tick-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import { ListedQueues } from '../tasks/task/listed-queues.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
@@ -10,7 +10,7 @@ import { createDeclaringStore } from '../coordination/semaphore/row/declaring-st
 import { createSessionReader } from '../session/row/session-reader.ts';
 import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
-import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
+import { createTickStore } from '../tasks/rows/dynamo-tick-store.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import type { TaskReader } from '../tasks/rows/task/task-reader.ts';
 import { createTaskReader } from '../tasks/rows/task/task-reader.ts';
@@ -23,7 +23,7 @@ export interface WakerStores {
 }
 
 interface DispatchStores extends WakerStores {
-  readonly slots: SlotStore;
+  readonly ticks: TickStore;
   readonly schedules: ScheduleStore;
 }
 
@@ -40,7 +40,7 @@ export function createDispatchStores(sender: Sender, options: TaskStoreOptions):
   const listed = new ListedQueues();
   return {
     ...createWakerStores(sender, { ...options, listed }),
-    slots: createSlotStore(sender, options.table),
+    ticks: createTickStore(sender, options.table),
     schedules: createScheduleStore(sender, { ...options, listed }),
   };
 }

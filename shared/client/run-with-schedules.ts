@@ -7,7 +7,7 @@
  * or an order within 3.5 and 12 s. That costs 5.4 read units a second, and then 1.5 (`npm run bench -- idle`; add the index's lag).
  * A task that is enqueued in its process begins at once, or when it is due.
  */
-import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../tasks/dispatch/recur.ts';
 import { isDenied } from '../core/denied.ts';
 import { StoreUnavailableError, messageOf } from '../core/errors.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
@@ -48,7 +48,7 @@ export async function runWithSchedules(
 ): Promise<WorkerReport> {
   const { queues, log, runtime } = ports;
   const onDamaged = (error: unknown): void => log.error('row skipped', { error: String(error) });
-  const recur = (): Promise<number> => enqueueDueSlots(queue, ports, onDamaged);
+  const recur = (): Promise<number> => enqueueDueOccurrences(queue, ports, onDamaged);
   let found = await recur();
   await switchFinishedList(queue, listFinished, ports).catch((error: unknown) => {
     if (!isDenied(error)) throw error;

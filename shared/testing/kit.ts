@@ -12,7 +12,7 @@
 import { schedulesOf } from '../client/schedules-of.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
-import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../tasks/dispatch/recur.ts';
 import type { SendObserver } from '../dynamo/engine/send.ts';
 import { Sender } from '../dynamo/engine/send.ts';
 import type { Refusal } from '../coordination/lock/lock-record.ts';
@@ -309,13 +309,13 @@ export class TestKit {
     await this.clock.advance(durationMs('span', span));
   }
 
-  /** Runs the schedule part of a dispatcher tick. @returns how many tasks were created for scheduled runs */
+  /** Runs the schedule part of a dispatcher tick. @returns how many tasks were created for occurrences */
   async tick(): Promise<number> {
     await this.#define();
     const ports = { ...this.#stores, schedules: this.#scheduleStore, runtime: this.#runtime, spans: this.#spans };
     let made = 0;
     for (const queue of this.#queues)
-      made += await enqueueDueSlots(queue, ports, (error) => {
+      made += await enqueueDueOccurrences(queue, ports, (error) => {
         throw error;
       });
     return made;

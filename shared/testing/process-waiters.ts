@@ -3,7 +3,7 @@
  * While code waits in one, it does nothing else, so time may pass.
  */
 import type { Clock } from '../core/runtime/clock.ts';
-import type { WaiterSlot } from '../core/wait/waiter-queue.ts';
+import type { Waiter } from '../core/wait/waiter-queue.ts';
 import { WaiterQueue } from '../core/wait/waiter-queue.ts';
 import { currentProcess } from './worker-process.ts';
 
@@ -25,7 +25,7 @@ export class ProcessWaiters<Blocker> extends WaiterQueue<Blocker> {
     this.#clock = waiting;
   }
 
-  override join(key: string, kind?: string): WaiterSlot<Blocker> {
+  override join(key: string, kind?: string): Waiter<Blocker> {
     return this.#own()?.join(key, kind) ?? super.join(key, kind);
   }
 

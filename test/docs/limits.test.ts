@@ -63,7 +63,10 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   "waiters in a fair semaphore's queue": ['WAITING_LIMIT', 'shared/coordination/semaphore/semaphore.ts'],
   "release marks in a semaphore's row": ['MARKS_LIMIT', 'shared/coordination/semaphore/semaphore.ts'],
   'due schedules of a queue that one tick serves': ['SCHEDULES_PER_TICK', 'shared/tasks/schedule/schedule.ts'],
-  'missed runs of one schedule that one tick makes up for': ['SLOTS_PER_TICK', 'shared/tasks/schedule/schedule.ts'],
+  'missed runs of one schedule that one tick makes up for': [
+    'OCCURRENCES_PER_TICK',
+    'shared/tasks/schedule/schedule.ts',
+  ],
   'the shortest TTL of a session': ['MIN_TTL_MS', 'shared/core/lease/timing.ts'],
   'the longest TTL of a session': ['MAX_TTL_MS', 'shared/core/lease/timing.ts'],
   'the longest lock-delay': ['MAX_LOCK_DELAY_MS', 'shared/core/lease/timing.ts'],

@@ -193,7 +193,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     for (const id of ['a', 'b', 'c']) await enqueue('quick', id);
 
     const { handler } = await import('../../functions/dispatch.ts');
-    const ticked = await handler({ schedule: 's', slot: '2026-08-01T00:00:00Z' }, contextOf(60_000));
+    const ticked = await handler({ schedule: 's', scheduledTime: '2026-08-01T00:00:00Z' }, contextOf(60_000));
 
     expect(ticked).toMatchObject({ started: 1, failedStarts: 2 });
     expect(errors).toHaveBeenCalledTimes(2);

@@ -289,10 +289,10 @@ test.skipIf(endpoint === null)('the worker', async () => {
 test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
   const told: string[] = [];
   let minute = 0;
-  const tick = async (heading: string, slot = `2026-08-01T00:0${minute++}:00Z`) =>
+  const tick = async (heading: string, scheduledTime = `2026-08-01T00:0${minute++}:00Z`) =>
     told.push(
       await scene(heading, async () =>
-        (await import('../../functions/dispatch.ts')).handler({ schedule: 's', slot }, contextOf(60_000)),
+        (await import('../../functions/dispatch.ts')).handler({ schedule: 's', scheduledTime }, contextOf(60_000)),
       ),
     );
   const wake = async (heading: string, ...tasks: readonly (readonly [queue: string, id: string])[]) =>
@@ -327,7 +327,7 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
 
   await tick('a tick with nothing to do');
   await tick('the same tick again', '2026-08-01T00:00:00Z');
-  await tick('a slot that was not filled in', '<aws.scheduler.scheduled-time>');
+  await tick('a scheduled time that was not filled in', '<aws.scheduler.scheduled-time>');
   await wake('a task that is gone', ['third', 'gone']);
   await enqueue('q', 'a', 'b', 'c', 'd', 'e');
   await enqueue('other', 'x');

@@ -146,12 +146,12 @@ const DEPLOYMENT: readonly EntryPoint[] = [
   point('clock bound', (text, { foundation }) => new Leasehold(foundation, { table: 'a', maxClockSkew: any(text) })),
   // As the dispatcher takes a tick.
   point('schedule', (text, { stores, foundation }) => {
-    const tick = { schedule: validName('schedule', text), slot: '2026-01-01T00:00:00Z' };
-    return stores.slots.take(tick, { by: 'fuzz', ...stampOf(foundation.runtime) });
+    const tick = { schedule: validName('schedule', text), scheduledTime: '2026-01-01T00:00:00Z' };
+    return stores.ticks.take(tick, { by: 'fuzz', ...stampOf(foundation.runtime) });
   }),
-  point('slot', (text, { stores, foundation }) => {
-    const tick = { schedule: 'nightly', slot: validName('slot', text) };
-    return stores.slots.take(tick, { by: 'fuzz', ...stampOf(foundation.runtime) });
+  point('scheduled time', (text, { stores, foundation }) => {
+    const tick = { schedule: 'nightly', scheduledTime: validName('scheduledTime', text) };
+    return stores.ticks.take(tick, { by: 'fuzz', ...stampOf(foundation.runtime) });
   }),
   ...Object.values(ENV).flatMap((variable) => [
     point(`worker's ${variable}`, (text) => parseWorkEnv({ ...ENVIRONMENT, [variable]: text })),

@@ -210,7 +210,7 @@ describe.skipIf(upstream === null)('an alarm', () => {
     await enqueue('fine', 't');
     lambda.fail();
     const { handler } = await import('../../functions/dispatch.ts');
-    const failed = await handler({ schedule: 's', slot: '2026-08-01T00:00:00Z' }, contextOf(60_000)).then(
+    const failed = await handler({ schedule: 's', scheduledTime: '2026-08-01T00:00:00Z' }, contextOf(60_000)).then(
       () => 0,
       () => 1,
     );
@@ -307,7 +307,7 @@ describe.skipIf(upstream === null)('an alarm', () => {
   async function tick(): Promise<DataPoint[]> {
     const before = printed.text.length;
     const { handler } = await import('../../functions/dispatch.ts');
-    await handler({ schedule: 's', slot: systemRuntime.ids.unique() }, contextOf(60_000));
+    await handler({ schedule: 's', scheduledTime: systemRuntime.ids.unique() }, contextOf(60_000));
     return dataPointsOf(printed.text.slice(before));
   }
 

@@ -96,7 +96,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     stubHandlerEnvironment(gate, dispatcherVariables(gate));
     const { handler } = await import('../../functions/dispatch.ts');
 
-    const report = await handler({ schedule: QUEUE, slot: '2026-08-01T00:00:00Z' }, lambdaContext());
+    const report = await handler({ schedule: QUEUE, scheduledTime: '2026-08-01T00:00:00Z' }, lambdaContext());
 
     expect(gate.refusals()).toEqual([]);
     expect(report).toMatchObject({ duplicate: false, recurred: 1, failedStarts: 0 });
@@ -164,19 +164,19 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     const dispatchGate = await gateFor('dispatch');
     stubHandlerEnvironment(dispatchGate, { [ENV.maxWorkers]: '4', ...dispatcherVariables(dispatchGate) });
     const { handler: dispatch } = await import('../../functions/dispatch.ts');
-    await dispatch({ schedule: QUEUE, slot: '2026-08-01T00:01:00Z' }, lambdaContext());
+    await dispatch({ schedule: QUEUE, scheduledTime: '2026-08-01T00:01:00Z' }, lambdaContext());
 
     expect(await work({ queue: QUEUE, homeShards: [0, 1] }, lambdaContext())).toMatchObject({ permit: true });
     expect([...gate.refusals(), ...dispatchGate.refusals()]).toEqual([]);
     root.close();
   });
 
-  test('a tick whose slot the scheduler did not fill in is refused, not taken for all ticks to come', async () => {
+  test('a tick whose time the scheduler did not fill in is refused, not taken for all ticks to come', async () => {
     const gate = await gateFor('dispatch');
     stubHandlerEnvironment(gate, dispatcherVariables(gate));
     const { handler } = await import('../../functions/dispatch.ts');
 
-    const tick = handler({ schedule: QUEUE, slot: '<aws.scheduler.scheduled-time>' }, lambdaContext());
+    const tick = handler({ schedule: QUEUE, scheduledTime: '<aws.scheduler.scheduled-time>' }, lambdaContext());
 
     await expect(tick).rejects.toThrow(/did not fill it in/);
   });

@@ -151,7 +151,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
       AWS_ENDPOINT_URL_LAMBDA: dispatcher.endpoint,
     });
     const { handler: dispatch } = await import('../../functions/dispatch.ts');
-    const tick = await dispatch({ schedule: QUEUE, slot: '2026-08-01T00:00:00Z' }, lambdaContext());
+    const tick = await dispatch({ schedule: QUEUE, scheduledTime: '2026-08-01T00:00:00Z' }, lambdaContext());
 
     const worker = await gates.for(roles.mailWorker);
     stubHandler(worker, place);

@@ -18,7 +18,7 @@ import {
   scheduleKey,
   semaphoreKey,
   sessionKey,
-  slotKey,
+  tickKey,
   taskConcurrencyKey,
   taskKey,
   groupPartitionKey,
@@ -40,14 +40,14 @@ const ROWS = {
   'key of other': taskConcurrencyKey('mediation', 'customer-7').pk,
   line: lineKey('media', 'customer-7').pk,
   'line of other': lineKey('mediation', 'customer-7').pk,
-  continuation: slotKey('continue/media', '018f').pk,
-  'continuation of other': slotKey('continue/mediation', '018f').pk,
+  continuation: tickKey('continue/media', '018f').pk,
+  'continuation of other': tickKey('continue/mediation', '018f').pk,
   payload: payloadKey('media', 'a#b/c', 'x').pk,
   'payload of other': payloadKey('mediation', '1', 'x').pk,
   failure: failureKey('media', 'a#b/c').pk,
   'failure of other': failureKey('mediation', '1').pk,
-  slot: slotKey('media', '2026-08-01T00:00:00Z').pk,
-  'slot of other': slotKey('mediation', '2026-08-01T00:00:00Z').pk,
+  tick: tickKey('media', '2026-08-01T00:00:00Z').pk,
+  'tick of other': tickKey('mediation', '2026-08-01T00:00:00Z').pk,
   schedule: scheduleKey('media', 'nightly').pk,
   'schedule of other': scheduleKey('mediation', 'nightly').pk,
   audit: 'audit#2026-08',
@@ -121,7 +121,7 @@ const COORDINATION: readonly Row[] = [
 const PERMITS: readonly Row[] = ['permits', 'permits of other'];
 const GROUPS: readonly Row[] = ['waitgroup', 'members'];
 const OBSERVED: readonly Row[] = [
-  ...(['task', 'batch', 'key', 'line', 'payload', 'failure', 'slot', 'queue', 'schedule'] as const),
+  ...(['task', 'batch', 'key', 'line', 'payload', 'failure', 'tick', 'queue', 'schedule'] as const),
   ...[...COORDINATION, ...PERMITS],
 ];
 const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION, ...PERMITS];
@@ -132,7 +132,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     rows: {
       GetItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
       BatchGetItem: ['task', 'key', 'line', 'schedule', 'session'],
-      PutItem: ['slot', 'task', 'permits'],
+      PutItem: ['tick', 'task', 'permits'],
       UpdateItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
     },
     ready: ['ready', 'schedules'],

@@ -86,7 +86,7 @@ describe('waking on enqueue', () => {
     expect(JSON.stringify(statements)).toContain('lambda:InvokeFunction');
     expect(JSON.stringify(writing)).toContain('permits#media');
     expect(JSON.stringify(writing)).not.toContain('task#');
-    expect(JSON.stringify(writing)).not.toContain('slot#');
+    expect(JSON.stringify(writing)).not.toContain('tick#');
   });
 
   test('is in each stack whose queues share a table of another, and DynamoDB allows two', () => {

@@ -1,6 +1,6 @@
 /** Queues, what workers read and note of them, and schedules. */
 import { schedulesOf } from '../../shared/client/schedules-of.ts';
-import { enqueueDueSlots } from '../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../shared/tasks/dispatch/recur.ts';
 import type { Process } from '../support/coordination.ts';
 import type { Party } from './scene.ts';
 import { scene } from './scene.ts';
@@ -139,9 +139,12 @@ export const QUEUES = [
     before: enqueue('t', IN_LINE),
     act: ({ here }) => here.ports.tasks.getTurns(QUEUE, ['k']),
   }),
-  scene('slot.take', 'take a slot', {
+  scene('tick.take', 'take a tick', {
     act: ({ here }) =>
-      here.ports.slots.take({ schedule: 'minutely', slot: '2027-01-01T00:00:00Z' }, { by: 'mine', ...stamped(here) }),
+      here.ports.ticks.take(
+        { schedule: 'minutely', scheduledTime: '2027-01-01T00:00:00Z' },
+        { by: 'mine', ...stamped(here) },
+      ),
   }),
 ];
 
@@ -175,7 +178,7 @@ const due =
   };
 const tick = async ({ here }: Party) => {
   const heard: string[] = [];
-  const made = await enqueueDueSlots(QUEUE, here.ports, (error) => void heard.push(String(error)));
+  const made = await enqueueDueOccurrences(QUEUE, here.ports, (error) => void heard.push(String(error)));
   return { made, heard };
 };
 
@@ -222,13 +225,13 @@ export const SCHEDULES = [
     rivals: { 'another cancels it': cancels(RUN), 'it has ended': end('complete', RUN) },
   }),
   ...['skip', 'replace', 'allow'].map((overlap) =>
-    scene('schedule.make', `make the task of a due slot that would ${overlap}`, {
+    scene('schedule.make', `make the task of a due occurrence that would ${overlap}`, {
       before: due({ overlap }),
       act: tick,
       rivals: { 'another dispatcher does': ({ there }) => tick({ here: there } as Party), ...OF_SCHEDULES },
     }),
   ),
-  scene('schedule.advance', 'skip a due slot whose earlier task runs', {
+  scene('schedule.advance', 'skip a due occurrence whose earlier task runs', {
     before: async (party) => {
       await runBefore('skip', claim(RUN))(party);
       await party.pass(3_600_000);
@@ -236,7 +239,7 @@ export const SCHEDULES = [
     act: tick,
     rivals: OF_SCHEDULES,
   }),
-  scene('schedule.make', 'make the task of a due slot, with jitter and all missed', {
+  scene('schedule.make', 'make the task of a due occurrence, with jitter and all missed', {
     before: due({ jitter: '1m', missed: 'all' }),
     act: tick,
   }),

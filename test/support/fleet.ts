@@ -75,11 +75,11 @@ export class Fleet {
     return answers.every((one) => one) ? 'created' : answers;
   }
 
-  async tick(at: Process, slot: 'new' | 'again' | 'retried'): Promise<unknown> {
-    if (slot === 'new') this.#ticks++;
-    const by = slot === 'again' ? 'another' : `request of ${this.#ticks}`;
-    const ports = { ...this.#portsOf(at), slots: at.ports.slots };
-    const tick = { schedule: 'minutely', slot: String(this.#ticks) };
+  async tick(at: Process, delivery: 'new' | 'again' | 'retried'): Promise<unknown> {
+    if (delivery === 'new') this.#ticks++;
+    const by = delivery === 'again' ? 'another' : `request of ${this.#ticks}`;
+    const ports = { ...this.#portsOf(at), ticks: at.ports.ticks };
+    const tick = { schedule: 'minutely', scheduledTime: String(this.#ticks) };
     const report = await dispatch(tick, by, ports, SETTINGS);
     return { ...occurred(report), ...this.#told() };
   }

@@ -99,7 +99,7 @@ describe('a schedule', () => {
   test.each([
     [
       { cron: CRON, startAt: Date.UTC(2030, 1, 1), endAt: Date.UTC(2029, 1, 1) },
-      /no slot from startAt = 2030.* to endAt/,
+      /no occurrence from startAt = 2030.* to endAt/,
     ],
     [{ cron: '0 0 30 2 *' }, /no such day exists/],
     [{ cron: CRON, key: 'k', ordered: true, overlap: 'skip' }, /overlap = skip and ordered are both given/],

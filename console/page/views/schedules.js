@@ -1,4 +1,4 @@
-/** Schedules: what became of the last slots, and when the next one comes. */
+/** Schedules: what became of the last occurrences, and when the next one comes. */
 
 /** @import { ScheduleLine, SchedulePage } from '../../model.ts' */
 /** @import { View } from '../app.js' */
@@ -40,7 +40,7 @@ function table(lines, now, refresh) {
       { title: 'queue', cell: ({ queue }) => h('a', { href: to('tasks', { queue }) }, queue) },
       { title: 'task', cell: ({ task }) => task },
       { title: 'cron', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
-      { title: 'recent runs', class: 'wide', cell: slotDots },
+      { title: 'recent runs', class: 'wide', cell: occurrenceDots },
       { title: 'next', class: 'number', cell: (line) => next(line, now) },
       { title: 'missed', cell: overdue },
       { title: 'overlap', cell: ({ overlap }) => overlap },
@@ -54,11 +54,11 @@ function table(lines, now, refresh) {
 }
 
 /** @param {ScheduleLine} line */
-function slotDots({ queue, slots }) {
+function occurrenceDots({ queue, occurrences }) {
   return h(
     'span',
     { class: 'dots' },
-    slots.map(({ at, fate, task, why }) => {
+    occurrences.map(({ at, fate, task, why }) => {
       const title = `${moment(at)}: ${fate === 'missing' ? `skipped: ${WHY[why ?? 'unknown']}` : fate}`;
       const props = { class: fate, title, 'aria-label': title, 'data-key': String(at) };
       return fate === 'missing' || fate === 'next'
@@ -79,9 +79,9 @@ const WHY = {
  * @param {ScheduleLine} line
  * @param {number} now
  */
-function next({ slots, pausedAt }, now) {
+function next({ occurrences, pausedAt }, now) {
   if (pausedAt !== null) return badge('paused', 'warning');
-  const coming = slots.find(({ fate }) => fate === 'next');
+  const coming = occurrences.find(({ fate }) => fate === 'next');
   return coming === undefined ? 'no next run' : when(coming.at, now);
 }
 
@@ -122,9 +122,9 @@ const OVERLAP = {
 };
 
 /** @param {ScheduleLine} line */
-function overdue({ overdue: slots, missed }) {
-  if (slots.count === 0) return h('span', { class: 'quiet' }, '–');
-  return [badge(`${counted(slots)} overdue`, 'bad'), h('small', {}, ` policy: ${missed}`)];
+function overdue({ overdue: occurrences, missed }) {
+  if (occurrences.count === 0) return h('span', { class: 'quiet' }, '–');
+  return [badge(`${counted(occurrences)} overdue`, 'bad'), h('small', {}, ` policy: ${missed}`)];
 }
 
 function legend() {

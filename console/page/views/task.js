@@ -104,11 +104,13 @@ function facts(found, now, waitsForChildren) {
     ['priority', found.priority],
     ['tenant', found.tenant],
     ['label', found.label],
-    ['schedule', found.schedule && `${found.schedule.name}, slot ${moment(found.schedule.at)}`],
+    ['schedule', found.schedule && `${found.schedule.name}, occurrence ${moment(found.schedule.at)}`],
     [
       'covers',
       found.schedule &&
-        (found.schedule.since === undefined ? 'all until its slot' : `what came since ${moment(found.schedule.since)}`),
+        (found.schedule.since === undefined
+          ? 'all until its occurrence'
+          : `what came since ${moment(found.schedule.since)}`),
     ],
     [
       'attempts',

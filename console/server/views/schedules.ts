@@ -1,15 +1,20 @@
-/** Schedules of some queues: what became of their last slots, and which are overdue. */
+/** Schedules of some queues: what became of their last occurrences, and which are overdue. */
 import { take } from '../../../shared/core/runtime/take.ts';
 import type { ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
-import { HORIZON_MS, lastSlot, nextSlot, slotTaskId } from '../../../shared/tasks/schedule/schedule.ts';
+import {
+  HORIZON_MS,
+  lastOccurrence,
+  nextOccurrence,
+  occurrenceTaskId,
+} from '../../../shared/tasks/schedule/schedule.ts';
 import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
-import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../../model.ts';
+import type { Count, ScheduleLine, SchedulePage, OccurrenceLine } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
 const SCHEDULES_SHOWN = 50;
 /** Half a unit each. */
-const SLOTS_SHOWN = 8;
+const OCCURRENCES_SHOWN = 8;
 const OVERDUE_COUNTED = 100;
 /** The finest that cron expressions know. */
 const SECOND_MS = 1_000;
@@ -32,7 +37,7 @@ async function* listed({ schedules }: Stores, queues: readonly string[]): AsyncG
 async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {
   const { queue, name, task, cron, zone, options, missed, overlap, pausedAt, nextAt } = schedule;
   const { past, coming, overdue } = timesOf(schedule, now);
-  const rows = await tasks.getMany(past.map((at) => ({ queue, id: slotTaskId(schedule, at) })));
+  const rows = await tasks.getMany(past.map((at) => ({ queue, id: occurrenceTaskId(schedule, at) })));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return {
     queue,
@@ -46,9 +51,11 @@ async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number):
     pausedAt: pausedAt ?? null,
     nextAt: Number.isFinite(nextAt) ? nextAt : null,
     overdue,
-    slots: [
-      ...past.map((at) => slotLine(schedule, at, byId)),
-      ...(coming === undefined ? [] : [{ at: coming, fate: 'next' as const, task: slotTaskId(schedule, coming) }]),
+    occurrences: [
+      ...past.map((at) => occurrenceLine(schedule, at, byId)),
+      ...(coming === undefined
+        ? []
+        : [{ at: coming, fate: 'next' as const, task: occurrenceTaskId(schedule, coming) }]),
     ],
   };
 }
@@ -62,9 +69,11 @@ interface Times {
 function timesOf(schedule: ScheduleRecord, now: number): Times {
   try {
     return {
-      past: [...lastSlots(schedule, now), ...missingTimes(schedule, now)].sort((a, b) => a - b).slice(-SLOTS_SHOWN),
-      coming: schedule.pausedAt === undefined ? nextSlot(schedule, now) : undefined,
-      overdue: overdueSlots(schedule, now),
+      past: [...lastOccurrences(schedule, now), ...missingTimes(schedule, now)]
+        .sort((a, b) => a - b)
+        .slice(-OCCURRENCES_SHOWN),
+      coming: schedule.pausedAt === undefined ? nextOccurrence(schedule, now) : undefined,
+      overdue: overdueOccurrences(schedule, now),
     };
   } catch {
     // This machine does not know the zone, or the expression is damaged, so only the row shows whether a run is due.
@@ -73,11 +82,11 @@ function timesOf(schedule: ScheduleRecord, now: number): Times {
   }
 }
 
-function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<string, TaskRecord>): SlotLine {
-  const task = slotTaskId(schedule, at);
+function occurrenceLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<string, TaskRecord>): OccurrenceLine {
+  const task = occurrenceTaskId(schedule, at);
   const state = tasks.get(task)?.state;
   if (state !== undefined) return { at, task, fate: state };
-  const leftOut = schedule.leftOut.find((slot) => slot.at === at);
+  const leftOut = schedule.leftOut.find((occurrence) => occurrence.at === at);
   return leftOut === undefined ? { at, task, fate: 'missing' } : { at, task, fate: 'missing', why: leftOut.why };
 }
 
@@ -87,23 +96,23 @@ function missingTimes({ leftOut }: ScheduleRecord, now: number): readonly number
 }
 
 /** Oldest first, without runs before its definition or beyond the retention of finished tasks. */
-function lastSlots(schedule: ScheduleRecord, now: number): readonly number[] {
-  const slots: number[] = [];
+function lastOccurrences(schedule: ScheduleRecord, now: number): readonly number[] {
+  const occurrences: number[] = [];
   const from = Math.max(schedule.definedAt, now - HORIZON_MS) + 1;
-  let slot = lastSlot(schedule, { from, until: now });
-  while (slot !== undefined && slots.length < SLOTS_SHOWN) {
-    slots.unshift(slot);
-    slot = lastSlot(schedule, { from, until: slot - SECOND_MS });
+  let occurrence = lastOccurrence(schedule, { from, until: now });
+  while (occurrence !== undefined && occurrences.length < OCCURRENCES_SHOWN) {
+    occurrences.unshift(occurrence);
+    occurrence = lastOccurrence(schedule, { from, until: occurrence - SECOND_MS });
   }
-  return slots;
+  return occurrences;
 }
 
-function overdueSlots(schedule: ScheduleRecord, now: number): Count {
+function overdueOccurrences(schedule: ScheduleRecord, now: number): Count {
   let count = 0;
-  let slot: number | undefined = schedule.nextAt;
-  while (slot !== undefined && slot <= now && count < OVERDUE_COUNTED) {
+  let occurrence: number | undefined = schedule.nextAt;
+  while (occurrence !== undefined && occurrence <= now && count < OVERDUE_COUNTED) {
     count++;
-    slot = nextSlot(schedule, slot);
+    occurrence = nextOccurrence(schedule, occurrence);
   }
-  return { count, isMore: slot !== undefined && slot <= now };
+  return { count, isMore: occurrence !== undefined && occurrence <= now };
 }

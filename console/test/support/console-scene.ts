@@ -89,11 +89,11 @@ export async function stageScene({ endpoint, table, leasehold }: CommandTable): 
   await schedulesOf(leasehold).define('nightly', nightly, {}, { cron: '15 2 * * *', zone: 'Europe/Berlin' });
   await schedulesOf(leasehold).define('every-minute', nightly, {}, { cron: '* * * * *', missed: 'all' });
   for (const minutes of [1, 2, 4]) {
-    const slot = Math.floor(now / MINUTE_MS) * MINUTE_MS - minutes * MINUTE_MS;
+    const occurrence = Math.floor(now / MINUTE_MS) * MINUTE_MS - minutes * MINUTE_MS;
     await tasks.enqueue(
       newTask({
         queue: 'default',
-        id: `every-minute@${new Date(slot).toISOString()}`,
+        id: `every-minute@${new Date(occurrence).toISOString()}`,
         name: 'nightly-report',
         runAt: now - 1_000,
       }),

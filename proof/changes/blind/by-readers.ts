@@ -134,12 +134,12 @@ export const BY_READERS: readonly BlindBug[] = [
   },
   {
     id: 'N19',
-    what: 'A schedule moves on before its task is made, so a crash in between loses the slot.',
+    what: 'A schedule moves on before its task is made, so a crash in between loses the occurrence.',
     file: 'shared/tasks/dispatch/recur.ts',
-    from: '    const outcome = await giveSlot(',
-    to: `    if (!(await advance({ nextAt }))) return;\n    const outcome = await giveSlot(`,
+    from: '    const outcome = await makeOccurrence(',
+    to: `    if (!(await advance({ nextAt }))) return;\n    const outcome = await makeOccurrence(`,
     test: 'test/unit/tasks/dispatch/recur.test.ts',
-    title: 'makes each due slot once if the tick dies',
+    title: 'makes each due occurrence once if the tick dies',
   },
   {
     id: 'N20',

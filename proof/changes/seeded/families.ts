@@ -2,7 +2,7 @@ import type { Mutant } from '../change.ts';
 
 const TASK_STORE = 'shared/tasks/rows/task/dynamo-task-store.ts';
 const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
-const SLOT_MAKER = 'shared/tasks/rows/slot-maker.ts';
+const OCCURRENCE_MAKER = 'shared/tasks/rows/occurrence-maker.ts';
 
 /** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [
@@ -37,15 +37,15 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     file: 'shared/tasks/rows/schedule-statements.ts',
     from: '#nonce = :observedNonce',
     to: '(#nonce = :observedNonce OR #nonce <> :observedNonce)',
-    killedBy: ['SLOT'],
+    killedBy: ['OCCURS'],
   },
   {
     id: 'X117',
-    what: 'with replace a late dispatcher stops the task of its own slot, which another has made',
-    file: SLOT_MAKER,
+    what: 'with replace a late dispatcher stops the task of its own occurrence, which another has made',
+    file: OCCURRENCE_MAKER,
     from: 'let since = schedule.lastAt',
     to: 'let since: number | undefined = at',
-    also: [{ file: SLOT_MAKER, from: 'slot.at < at', to: '(slot.at <= at)' }],
+    also: [{ file: OCCURRENCE_MAKER, from: 'occurrence.at < at', to: '(occurrence.at <= at)' }],
     killedBy: ['OVERLAP'],
     changes: { overlap: 'replace' },
   },

@@ -5,7 +5,7 @@
 import { hasTasksLeft, isFirstDelivery, leftNothing } from '../../../functions/continuation.ts';
 import { continuationSchedule } from '../../../functions/env.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
-import { slotKey } from '../../../shared/dynamo/engine/keys.ts';
+import { tickKey } from '../../../shared/dynamo/engine/keys.ts';
 import { MismatchError } from '../../../shared/core/errors.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
@@ -33,12 +33,12 @@ export async function workInChain(
   const stores = storesAt(place);
   if (after !== undefined) {
     const event = { queue: QUEUE, homeShards: [], after };
-    if (!(await isFirstDelivery(event, process.name, { slots: stores.slots, runtime }))) {
+    if (!(await isFirstDelivery(event, process.name, { ticks: stores.ticks, runtime }))) {
       seen('successor delivered again: nothing done');
       return 'not needed';
     }
     seen('successor goes on');
-    const row = slotKey(continuationSchedule(QUEUE), after).pk;
+    const row = tickKey(continuationSchedule(QUEUE), after).pk;
     recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
   }
   const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: place.gauge }, profile);

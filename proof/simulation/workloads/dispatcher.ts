@@ -16,8 +16,8 @@ import { QUEUE, START_WITHIN_MS, storesAt } from './worker-place.ts';
 const RETRY = { times: 2, afterMs: 1_000 };
 
 interface TickDelivery {
-  readonly slot: string;
-  /** Whether slots of the schedule become tasks. */
+  readonly scheduledTime: string;
+  /** Whether occurrences of the schedule become tasks. */
   readonly recurs: boolean;
   /** Asks the platform for an invocation. */
   readonly startWorker: (event: WorkEvent) => void;
@@ -28,7 +28,7 @@ interface TickDelivery {
 /** One delivery of a tick. */
 export async function deliverTick(
   place: WorkerPlace,
-  { slot, recurs, startWorker, fanOut }: TickDelivery,
+  { scheduledTime, recurs, startWorker, fanOut }: TickDelivery,
 ): Promise<void> {
   const { process, profile, recorder, seen } = place;
   const stores = storesAt(place);
@@ -52,7 +52,7 @@ export async function deliverTick(
   const { shards, concurrency, maxClockSkewMs } = profile;
   const maxWorkers = maxWorkersOf(profile);
   const settings = { queue: QUEUE, shards, maxWorkers, startWithinMs: START_WITHIN_MS, concurrency, maxClockSkewMs };
-  const tick = { schedule: 'tick', slot };
+  const tick = { schedule: 'tick', scheduledTime };
   for (let attempt = 0; ; attempt++) {
     try {
       // As a deployment does, again and again.
@@ -63,10 +63,10 @@ export async function deliverTick(
       plan?.made(report);
       seen(report.duplicate ? 'tick delivered again: nothing done' : 'tick dispatched');
       if (attempt > 0 && !report.duplicate) seen('tick dispatched when it was tried again');
-      if (report.recurred > 0) seen('slots became tasks');
+      if (report.recurred > 0) seen('occurrences became tasks');
       if (report.strays > 0) seen('tick met tasks in shards that workers do not have');
       if (report.duplicate || !process.isAlive) return;
-      const row = `slot#${tick.schedule}#${slot}`;
+      const row = `tick#${tick.schedule}#${scheduledTime}`;
       recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
       return;
     } catch (error) {

@@ -12,7 +12,7 @@ import type { SemaphoreStore } from '../../../shared/coordination/semaphore/sema
 import type { SessionStore } from '../../../shared/session/session-store.ts';
 import type { Question } from './durable-code.ts';
 import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts';
-import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
+import type { TickStore } from '../../../shared/tasks/dispatch/tick-store.ts';
 import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
 import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
@@ -22,7 +22,7 @@ import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/wait
 import type { Prng } from '../../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
 import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
-import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
+import { observeQueues, observeSchedules, observeTicks } from '../observed-dispatch.ts';
 import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
 import type { Profile } from '../profile.ts';
 import type { Recorder } from '../recorder.ts';
@@ -71,7 +71,7 @@ export function storesAt(
   readonly operations: TaskOperatorStore;
   readonly queues: QueueStore;
   readonly schedules: ScheduleStore;
-  readonly slots: SlotStore;
+  readonly ticks: TickStore;
   readonly semaphores: SemaphoreStore;
   readonly groups: WaitGroupStore;
   readonly buckets: RateLimitStore;
@@ -90,7 +90,7 @@ export function storesAt(
     operations: observeOperations(stores.operations, process, recorder),
     queues: observeQueues(stores.queues, process, recorder),
     schedules: observeSchedules(stores.schedules, process, recorder),
-    slots: observeSlots(stores.slots, process, recorder),
+    ticks: observeTicks(stores.ticks, process, recorder),
     semaphores: observeSemaphores(stores.semaphores, process, recorder),
     groups: observeGroups(stores.groups, process, recorder),
     buckets: observeBuckets(stores.buckets, process, recorder),

@@ -17,7 +17,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { Duration } from '../validate/duration.ts';
 import { givenMs } from '../validate/duration.ts';
-import type { WaiterSlot, WaiterQueue } from './waiter-queue.ts';
+import type { Waiter, WaiterQueue } from './waiter-queue.ts';
 
 export interface WaitOptions {
   /** Maximum wait, which includes an unavailable store. Default: no limit, or as long as the session lives. */
@@ -136,7 +136,7 @@ class Wait<Blocker> {
   readonly #deadline: number;
   readonly #backoff: { readonly baseMs: number; readonly capMs: number };
   readonly #over: AbortSignal;
-  #turn: WaiterSlot<Blocker> | undefined;
+  #turn: Waiter<Blocker> | undefined;
   #polledAt: number | undefined;
   #pollsAtOneTime = 0;
 

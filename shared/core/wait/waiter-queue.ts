@@ -11,7 +11,7 @@ import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 
 interface Line<Blocker> {
   /** In the order of their arrival. The first one has its turn. */
-  readonly waiting: Set<WaiterSlot<Blocker>>;
+  readonly waiting: Set<Waiter<Blocker>>;
   /** The store's latest answer to the first waiter. */
   told: Blocker | undefined;
 }
@@ -26,12 +26,12 @@ export class WaiterQueue<Blocker> {
   }
 
   /** Adds a waiter at the end of the line of its key and kind. The caller must call `end`. */
-  join(key: string, kind = ''): WaiterSlot<Blocker> {
+  join(key: string, kind = ''): Waiter<Blocker> {
     const kinds = this.#lines.get(key) ?? new Map<string, Line<Blocker>>();
     this.#lines.set(key, kinds);
     const line = kinds.get(kind) ?? { waiting: new Set(), told: undefined };
     kinds.set(kind, line);
-    const turn = new WaiterSlot(this.#clock, line, () => {
+    const turn = new Waiter(this.#clock, line, () => {
       kinds.delete(kind);
       if (kinds.size === 0) this.#lines.delete(key);
     });
@@ -45,7 +45,7 @@ export class WaiterQueue<Blocker> {
   }
 }
 
-export class WaiterSlot<Blocker> {
+export class Waiter<Blocker> {
   readonly #clock: Clock;
   readonly #line: Line<Blocker>;
   readonly #onEmpty: () => void;
@@ -95,7 +95,7 @@ export class WaiterSlot<Blocker> {
   }
 }
 
-function firstOf<Blocker>({ waiting }: Line<Blocker>): WaiterSlot<Blocker> | undefined {
+function firstOf<Blocker>({ waiting }: Line<Blocker>): Waiter<Blocker> | undefined {
   const [first] = waiting;
   return first;
 }

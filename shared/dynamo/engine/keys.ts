@@ -41,7 +41,7 @@ export const waitGroupMemberKey = (
 });
 export const rateLimitKey = (name: string, key: string): RowKey => rowKey('ratelimit', [name, key]);
 export const taskKey = (queue: string, id: string): RowKey => rowKey('task', [queue, id]);
-export const slotKey = (schedule: string, slot: string): RowKey => rowKey('slot', [schedule, slot]);
+export const tickKey = (schedule: string, scheduledTime: string): RowKey => rowKey('tick', [schedule, scheduledTime]);
 export const scheduleKey = (queue: string, name: string): RowKey => rowKey('schedule', [queue, name]);
 export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [queue, id]);
 export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);

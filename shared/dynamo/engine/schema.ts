@@ -38,7 +38,7 @@ export const RETENTION_DAYS = {
   session: 30,
   /** Done, dead and cancelled tasks. */
   task: 14,
-  slot: 14,
+  tick: 14,
   /** Removed schedules. */
   schedule: 30,
   /** Counted from the time when its task is due. The payload of a done task is deleted long before that. */
@@ -89,8 +89,8 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...['note', 'updatedAt'],
   // lock
   ...['acquiredAt', 'value', 'consul', 'modifyIndex', 'freedAt', 'notBefore', 'forced'],
-  // slot
-  ...['schedule', 'slot', 'dispatchedAt', 'by'],
+  // tick
+  ...['schedule', 'scheduledTime', 'dispatchedAt', 'by'],
   // task
   ...[
     'queue',

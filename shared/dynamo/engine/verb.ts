@@ -18,7 +18,7 @@ interface Sent {
   readonly line: 'pass get getMany';
   readonly queue: 'change listFinished noteUse noteHints announceNames noteStarts get glance';
   readonly schedule: 'put advance make due pause resume remove get getMany page';
-  readonly slot: 'take';
+  readonly tick: 'take';
   readonly payload: 'put get delete';
   readonly failure: 'keep get';
   readonly arrival: 'put page';

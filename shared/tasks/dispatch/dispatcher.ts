@@ -1,9 +1,9 @@
 /**
- * One tick: take its slot, read the backlog, start missing workers.
+ * One tick: take its row, read the backlog, start missing workers.
  *
  * A tick is only a trigger: work is selected by state, so a late, lost or repeated tick changes when tasks run, not which.
  * A tick that is delivered twice dispatches once.
- * A dispatcher that fails after taking its slot continues when its invocation is retried; without a retry,
+ * A dispatcher that fails after taking its tick continues when its invocation is retried; without a retry,
  * the backlog waits for the next tick. Workers started before the failure either count as live or take permits that other workers would
  * have taken.
  * At most `maxWorkers` workers can run, regardless of the number of starts, because each first takes a permit of the queue's semaphore.
@@ -26,8 +26,8 @@ import { homesOf, shareOf, slicesOf } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 import type { RecurPorts } from './recur.ts';
-import { enqueueDueSlots } from './recur.ts';
-import type { SlotStore, Tick } from './slot-store.ts';
+import { enqueueDueOccurrences } from './recur.ts';
+import type { TickStore, Tick } from './tick-store.ts';
 
 /** A worker's start event. Ids only: the worker reads the rows from the table. */
 export interface WorkEvent {
@@ -58,7 +58,7 @@ export interface DispatchSettings extends PlanSettings {
 export interface DispatcherPorts extends RecurPorts {
   readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'getTurns' | 'page' | 'pageOfGroups'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
-  readonly slots: SlotStore;
+  readonly ticks: TickStore;
   /** Store of the operators' settings. Absent: there are no settings. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
@@ -78,11 +78,11 @@ export interface WorkerStarter {
 }
 
 export interface DispatchReport {
-  /** Another delivery of the same tick took the slot, so this one did nothing. */
+  /** Another delivery of the same tick took it, so this one did nothing. */
   readonly duplicate: boolean;
   /** An operator paused the queue: it is measured, but no worker is started. */
   readonly paused: boolean;
-  /** Tasks created for scheduled runs. */
+  /** Tasks created for occurrences. */
   readonly recurred: number;
   /** Unusable rows; each is worth an alarm. */
   readonly damaged: number;
@@ -108,7 +108,7 @@ export async function dispatch(
   settings: DispatchSettings,
 ): Promise<DispatchReport> {
   const { clock, ids } = ports.runtime;
-  const taken = await ports.slots.take(tick, { by, now: clock.now(), nonce: ids.unique() });
+  const taken = await ports.ticks.take(tick, { by, now: clock.now(), nonce: ids.unique() });
   const nothing = {
     paused: false,
     recurred: 0,
@@ -121,7 +121,7 @@ export async function dispatch(
     started: 0,
     failedStarts: 0,
   };
-  // A failed invocation is retried under the same id, so it finds that the slot is its own and continues.
+  // A failed invocation is retried under the same id, so it finds that the tick is its own and continues.
   if (taken.kind === 'refused' && taken.current?.by !== by) return { duplicate: true, ...nothing };
 
   // A task's row is read for its age, and again for the plan.
@@ -133,7 +133,7 @@ export async function dispatch(
     ports.onDamaged(error);
   };
   const { queue: name } = settings;
-  const [recurred, queue] = await allOf([enqueueDueSlots(name, ports, onDamaged), ports.queues?.get(name)]);
+  const [recurred, queue] = await allOf([enqueueDueOccurrences(name, ports, onDamaged), ports.queues?.get(name)]);
   const { pages, shards, backlog, demand } = await lookAtBacklog(queue, { ...ports, onDamaged }, settings);
   const paused = queue?.isPaused === true;
   const seen = { paused, recurred, shards, strays: dueBeyond(settings.shards, backlog) };

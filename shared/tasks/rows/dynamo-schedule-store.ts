@@ -1,4 +1,4 @@
-import type { LeftOutSlot, ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
+import type { LeftOutOccurrence, ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
 import { CRON_LIMIT_CHARACTERS, ZONE_LIMIT_CHARACTERS } from '../schedule/cron-fields.ts';
 import {
   LEFT_OUT_FOR,
@@ -16,12 +16,12 @@ import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
 import type { TaskStoreOptions } from './task/adding-store.ts';
 import { ownEntries } from './index-entries.ts';
-import { SlotMaker } from './slot-maker.ts';
+import { OccurrenceMaker } from './occurrence-maker.ts';
 import * as statements from './schedule-statements.ts';
 
 export function createScheduleStore(sender: Sender, options: TaskStoreOptions): ScheduleStore {
   const { table } = options;
-  const maker = new SlotMaker(sender, options);
+  const maker = new OccurrenceMaker(sender, options);
   const rows = new Rows(sender, decodeRow);
   return {
     get: (key) => rows.get(statements.readSchedule(table, key)),
@@ -32,7 +32,7 @@ export function createScheduleStore(sender: Sender, options: TaskStoreOptions): 
     advance: (observed, step, stamp) =>
       rows.writeAs<ScheduleRecord>(statements.advanceSchedule(table, observed, step, stamp), stamp),
 
-    makeSlot: (observed, task, step, stamp) => maker.make(observed, task, step, stamp),
+    makeOccurrence: (observed, task, step, stamp) => maker.make(observed, task, step, stamp),
 
     stopEarlier: (schedule, at, reason, runtime) => maker.stopEarlier(schedule, at, reason, runtime),
 
@@ -119,7 +119,7 @@ function decodeSchedule(item: DynamoItem): ScheduleRecord {
   };
 }
 
-/** The code that creates a slot's task checks them. */
+/** The code that creates an occurrence's task checks them. */
 function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
   if (!row.isBinary('options')) row.shortString('options', SCHEDULE_OPTIONS_LIMIT_CHARACTERS);
   const options = row.json('options');
@@ -128,11 +128,11 @@ function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
   return options as ScheduleDefinition['options'];
 }
 
-function decodeLeftOut(row: ItemReader, attribute: string): readonly LeftOutSlot[] {
+function decodeLeftOut(row: ItemReader, attribute: string): readonly LeftOutOccurrence[] {
   return row.strings(attribute).map((text) => {
     const [, reason, at] = /^([a-z]+)@(\d+)$/.exec(text) ?? [];
     const why = LEFT_OUT_FOR.find((known) => known === reason);
-    if (why === undefined) throw row.corrupt(attribute, 'should say which slots, and why');
+    if (why === undefined) throw row.corrupt(attribute, 'should say which occurrences, and why');
     return { at: Number(at), why };
   });
 }

@@ -6,14 +6,14 @@
  * | pk, sk | S | `schedule#<queue>#<name>`, `schedule` | put |
  * | v | N | schema version | put |
  * | queue, name | S | identity | put |
- * | task, input | S; S or B, JSON | the task of each scheduled run | put |
+ * | task, input | S; S or B, JSON | the task of each occurrence | put |
  * | options | S, JSON | the options of its tasks, like `enqueue`'s | put |
  * | cron, zone | S | when | put |
  * | startAt, endAt, jitterMs | N, epoch ms; N, ms | the span of its runs; the time over which its tasks are spread | put |
  * | missed, toleranceMs | S; N, ms | how late runs are treated | put |
  * | overlap | S | how a run is treated while an earlier task has not ended | put |
  * | lastAt | N, epoch ms | the latest run with a task; absent: none | make, advance; removed by put, if it had been removed |
- * | leftOut | L of S, `<why>@<slot>` | the last runs that were left out | advance; removed as `lastAt` |
+ * | leftOut | L of S, `<why>@<occurrence>` | the last runs that were left out | advance; removed as `lastAt` |
  * | pausedAt | N, epoch ms | start of the pause; absent: active | pause; removed by resume, and as `lastAt` |
  * | status | S | `removed`; absent: active | remove; removed by put |
  * | definedAt | N, epoch ms | when it was defined, or its definition changed | put |
@@ -116,7 +116,7 @@ export function advanceSchedule(
   { now, nonce }: Stamp,
   verb: 'schedule.advance' | 'schedule.make' = 'schedule.advance',
 ): Statement<'update'> {
-  // A manually requested task does not change the next slot, and a paused schedule stays paused.
+  // A manually requested task does not change the next occurrence, and a paused schedule stays paused.
   const isMoved = nextAt !== observed.nextAt;
   return updateStatement(verb, {
     table,

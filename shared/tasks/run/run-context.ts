@@ -25,7 +25,7 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, NewTask, SequencedStamp, Settled, UserWrite } from '../task/task-store.ts';
 import { logMiscount } from './claim-writer.ts';
-import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
+import type { Claim, Json, RunningTask, Occurrence, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { ensureWrites, refusalOf } from '../task/user-writes.ts';
 import { taskSequencer } from '../task/verify-task.ts';
@@ -58,7 +58,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     progress,
     children,
     traceparent,
-    schedule: schedule && slotInDates(schedule),
+    schedule: schedule && occurrenceInDates(schedule),
     attempt: attempts,
     fencingToken: leaseCounter,
     nextSequence: ports.nextSequence,
@@ -75,7 +75,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
   return linked(withHolder(context, { ...ports, task }), ports.link);
 }
 
-function slotInDates({ name, at, since }: SlotOfTask): TaskContext['schedule'] {
+function occurrenceInDates({ name, at, since }: Occurrence): TaskContext['schedule'] {
   return { name, at: new Date(at), since: since === undefined ? undefined : new Date(since) };
 }
 

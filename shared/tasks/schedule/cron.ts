@@ -27,8 +27,8 @@ const BETWEEN_CHANGES_MS = 20 * DAY_MS;
 /** Local times that are looked at: of a schedule that was paused for long, not all. */
 const LOOKED_AT = 400;
 
-/** Returns the first slot after a time; undefined if no slot follows. */
-export function slotAfter(times: CronTimes, after: number): number | undefined {
+/** Returns the first occurrence after a time; undefined if no occurrence follows. */
+export function occurrenceAfter(times: CronTimes, after: number): number | undefined {
   const { zone } = times;
   const cron = new Cron(times.cron, { timezone: 'UTC', mode: '5-or-6-parts' });
   const isFixed = hasFixedHour(times.cron);
@@ -44,7 +44,7 @@ export function slotAfter(times: CronTimes, after: number): number | undefined {
  * Returns the local times between two moments that a fixed hour names and the zone does not have: each as the moment at which the clock
  * would have shown it, had it not gone forward.
  */
-export function slotsWithoutMoment(
+export function occurrencesWithoutMoment(
   times: CronTimes,
   { after, before }: { readonly after: number; readonly before: number },
 ): readonly number[] {
@@ -63,10 +63,10 @@ export function slotsWithoutMoment(
 }
 
 /**
- * Returns the last slot of a span, both ends included.
- * @param next the first slot after a moment
+ * Returns the last occurrence of a span, both ends included.
+ * @param next the first occurrence after a moment
  */
-export function lastSlotWithin(
+export function lastOccurrenceWithin(
   next: (after: number) => number | undefined,
   { from, until }: { readonly from: number; readonly until: number },
 ): number | undefined {
@@ -74,29 +74,29 @@ export function lastSlotWithin(
   if (first > until) return undefined;
   let last = first;
   let end = until;
-  // There may be more slots between `last` and `end`, but not after `end`.
+  // There may be more occurrences between `last` and `end`, but not after `end`.
   for (let middle = last; end - last >= SECOND_MS; middle = Math.floor((last + end) / 2)) {
-    const slot = next(middle) ?? Infinity;
-    if (slot <= until) last = slot;
+    const occurrence = next(middle) ?? Infinity;
+    if (occurrence <= until) last = occurrence;
     else end = middle;
   }
   return last;
 }
 
-/** @throws ConfigurationError when the expression or the zone is invalid, or there are no slots */
+/** @throws ConfigurationError when the expression or the zone is invalid, or there are no occurrences */
 export function validCron(what: string, times: CronTimes, now: number): CronTimes {
   const { zone } = times;
   const cron = cronFields(what, times.cron).join(' ');
   if (!isZone(zone))
     throw new ConfigurationError(`${what}: zone = ${shown(zone)}: must be an IANA time zone such as 'Europe/Berlin'`);
-  if (firstSlot(what, { cron, zone }, now) === undefined)
+  if (firstOccurrence(what, { cron, zone }, now) === undefined)
     throw new ConfigurationError(`${what}: cron = ${JSON.stringify(cron)} never comes: no such day exists`);
   return { cron, zone };
 }
 
-function firstSlot(what: string, times: CronTimes, now: number): number | undefined {
+function firstOccurrence(what: string, times: CronTimes, now: number): number | undefined {
   try {
-    return slotAfter(times, now);
+    return occurrenceAfter(times, now);
   } catch (cause) {
     throw new ConfigurationError(`${what}: cron = ${JSON.stringify(times.cron)}: ${messageOf(cause)}`, { cause });
   }

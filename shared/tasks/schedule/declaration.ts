@@ -13,15 +13,15 @@ export interface ScheduleOptions extends SharedTaskOptions {
   readonly cron: string;
   /** An IANA time zone. Default: UTC. */
   readonly zone?: string;
-  /** Policy for slots that passed while no worker or dispatcher ran. Default: `last`. */
+  /** Policy for occurrences that passed while no worker or dispatcher ran. Default: `last`. */
   readonly missed?: MissedPolicy;
-  /** How late a slot may be before `skip` leaves it out. Default: an hour. */
+  /** How late an occurrence may be before `skip` leaves it out. Default: an hour. */
   readonly tolerance?: Duration;
-  /** Policy for a slot while a task of the schedule has not ended. Default: `queue`. */
+  /** Policy for an occurrence while a task of the schedule has not ended. Default: `queue`. */
   readonly overlap?: OverlapPolicy;
-  /** Earliest time of the first slot. */
+  /** Earliest time of the first occurrence. */
   readonly startAt?: number | Date;
-  /** The last slot is before this time. */
+  /** The last occurrence is before this time. */
   readonly endAt?: number | Date;
   /** Spreads schedules that have the same time: this schedule's tasks are due later by a fixed part of this duration. At most a day. */
   readonly jitter?: Duration;

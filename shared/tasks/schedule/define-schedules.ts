@@ -8,8 +8,8 @@ import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { TaskSchedule } from './declaration.ts';
 import { validSchedules } from './declaration.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
-import { nextSlot } from './schedule.ts';
-import { ensureHasSlot, scheduleDefinitionOf } from './schedule-definition.ts';
+import { nextOccurrence } from './schedule.ts';
+import { ensureHasOccurrence, scheduleDefinitionOf } from './schedule-definition.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 
 export interface DefinePorts {
@@ -28,18 +28,18 @@ export async function defineSchedule(
 ): Promise<ScheduleRecord> {
   const definition = await scheduleDefinitionOf(declared, { runtime, queue });
   const now = runtime.clock.now();
-  if (nextSlot(definition, now) === undefined) onEnded?.(definition);
+  if (nextOccurrence(definition, now) === undefined) onEnded?.(definition);
   const what = `schedule ${definition.name}`;
   let seen: string | undefined;
   return retryContended(what, runtime, async ({ earlierAttempt }) => {
     const observed = await schedules.get(definition);
     if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
-    if (onEnded === undefined) ensureHasSlot(definition, now);
+    if (onEnded === undefined) ensureHasOccurrence(definition, now);
     // Others may have redefined it after our write.
     if (observed?.nonce !== seen) ensureUnwritten(what, { earlierAttempt }, 'it is defined otherwise');
     seen = observed?.nonce;
     const stamp = stampOf(runtime);
-    const outcome = await schedules.put(definition, nextSlot(definition, stamp.now), observed, stamp);
+    const outcome = await schedules.put(definition, nextOccurrence(definition, stamp.now), observed, stamp);
     return outcome.kind === 'applied' ? outcome.row : contended(outcome);
   });
 }

@@ -10,9 +10,9 @@ import type { TaskReference } from '../task/task-request.ts';
 import type { ScheduleOptions, TaskSchedule } from './declaration.ts';
 import type { DefinePorts } from './define-schedules.ts';
 import { defineSchedule, defineSchedules } from './define-schedules.ts';
-import { giveSlot } from './give-slot.ts';
+import { makeOccurrence } from './make-occurrence.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
-import { nextSlot, slotTaskId } from './schedule.ts';
+import { nextOccurrence, occurrenceTaskId } from './schedule.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from './schedule-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
@@ -40,8 +40,8 @@ export class ScheduleClient {
   }
 
   /**
-   * Defines a schedule, or redefines it: its slots then begin with the next one from now.
-   * An unchanged definition changes nothing, not even missed slots, so every deployment may repeat it.
+   * Defines a schedule, or redefines it: its occurrences then begin with the next one from now.
+   * An unchanged definition changes nothing, not even missed occurrences, so every deployment may repeat it.
    * A paused schedule stays paused.
    * @throws ConfigurationError naming what cannot be used
    */
@@ -66,7 +66,7 @@ export class ScheduleClient {
     return defineSchedules({ ...this.#definePorts(), onEnded }, schedules);
   }
 
-  /** Removes a schedule. Tasks created from its slots stay. @returns whether the schedule existed */
+  /** Removes a schedule. Tasks created from its occurrences stay. @returns whether the schedule existed */
   async remove(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<boolean> {
     const key = this.#key('removing a schedule', name, options);
     return retryContended(`schedule ${name}`, this.#runtime, async () => {
@@ -98,21 +98,21 @@ export class ScheduleClient {
   }
 
   /**
-   * Returns the next slots: at most `limit`, fewer if the schedule ends, and an empty list while it is paused. @throws
+   * Returns the next occurrences: at most `limit`, fewer if the schedule ends, and an empty list while it is paused. @throws
    * ConfigurationError
    */
   next(schedule: ScheduleRecord, limit: number): readonly number[] {
-    const slots: number[] = [];
-    let slot: number | undefined = Number.isFinite(schedule.nextAt) ? schedule.nextAt : undefined;
-    while (slot !== undefined && slots.length < limit) {
-      slots.push(slot);
-      slot = nextSlot(schedule, slot);
+    const occurrences: number[] = [];
+    let occurrence: number | undefined = Number.isFinite(schedule.nextAt) ? schedule.nextAt : undefined;
+    while (occurrence !== undefined && occurrences.length < limit) {
+      occurrences.push(occurrence);
+      occurrence = nextOccurrence(schedule, occurrence);
     }
-    return slots;
+    return occurrences;
   }
 
   /**
-   * Creates a task now, like a slot at this time, by the schedule's overlap policy. The next slot does not change.
+   * Creates a task now, like an occurrence at this time, by the schedule's overlap policy. The next occurrence does not change.
    * This also works for a paused schedule. Two calls within the same millisecond create one task.
    */
   async run(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<RunReport> {
@@ -123,24 +123,24 @@ export class ScheduleClient {
       const observed = await this.#store.get(key);
       if (observed === undefined || 'isRemoved' in observed) return { kind: 'missing' };
       const ports = { schedules: this.#store, runtime: this.#runtime };
-      const outcome = await giveSlot(observed, { at, runAt: at, nextAt: observed.nextAt }, ports);
+      const outcome = await makeOccurrence(observed, { at, runAt: at, nextAt: observed.nextAt }, ports);
       if (outcome.kind === 'busy') return { kind: 'skipped' };
       if (outcome.kind === 'refused') return contended();
-      return { kind: 'enqueued', task: { queue: key.queue, id: slotTaskId(key, at) } };
+      return { kind: 'enqueued', task: { queue: key.queue, id: occurrenceTaskId(key, at) } };
     });
   }
 
-  /** Pauses a schedule: its slots are left out until it is resumed. @returns the schedule; undefined if it does not exist */
+  /** Pauses a schedule: its occurrences are left out until it is resumed. @returns the schedule; undefined if it does not exist */
   async pause(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
     return this.#change('pausing a schedule', name, options, (observed, now) =>
       observed.pausedAt === undefined ? { pausedAt: now } : undefined,
     );
   }
 
-  /** Resumes a schedule with the first slot from now. The missed slots stay left out. @returns as `pause` */
+  /** Resumes a schedule with the first occurrence from now. The missed occurrences stay left out. @returns as `pause` */
   async resume(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
     return this.#change('resuming a schedule', name, options, (observed, now) =>
-      observed.pausedAt === undefined ? undefined : { nextAt: nextSlot(observed, now) },
+      observed.pausedAt === undefined ? undefined : { nextAt: nextOccurrence(observed, now) },
     );
   }
 

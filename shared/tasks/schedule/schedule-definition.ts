@@ -13,8 +13,8 @@ import {
   MISSED_POLICIES,
   OVERLAP_POLICIES,
   SCHEDULE_OPTIONS_LIMIT_CHARACTERS,
-  nextSlot,
-  slotTaskId,
+  nextOccurrence,
+  occurrenceTaskId,
 } from './schedule.ts';
 
 /** As long as the longest tick interval in the examples. */
@@ -44,11 +44,11 @@ export async function scheduleDefinitionOf(
       `${what}: expires = ${shown(options.expires)}: must be a text with a unit such as '1h', from when each task is due`,
     );
   const times = validCron(what, { cron, zone: zone ?? 'UTC' }, defaults.runtime.clock.now());
-  // Validated like each slot's task. A payload store would not help, because the schedule's row contains the input of all its slots.
+  // Validated like each occurrence's task. A payload store would not help, because the schedule's row contains the input.
   const first = await newTaskOf(
     task,
     input,
-    { ...options, queue, id: slotTaskId({ name }, 0) },
+    { ...options, queue, id: occurrenceTaskId({ name }, 0) },
     { ...defaults, hasPayloadStore: true },
   );
   if (first.payload !== undefined)
@@ -70,7 +70,7 @@ export async function scheduleDefinitionOf(
     endAt: endAt === undefined ? undefined : validMoment(`${what}: endAt`, endAt),
     jitterMs: validJitter(what, givenMs(`${what}: jitter`, jitter) ?? 0),
   };
-  if (definition.startAt !== undefined) ensureHasSlot(definition, definition.startAt - 1);
+  if (definition.startAt !== undefined) ensureHasOccurrence(definition, definition.startAt - 1);
   return definition;
 }
 
@@ -105,12 +105,12 @@ function validJitter(what: string, jitterMs: number): number {
   return jitterMs;
 }
 
-/** @throws ConfigurationError when its bounds leave no slot after a time */
-export function ensureHasSlot(definition: ScheduleDefinition, after: number): void {
+/** @throws ConfigurationError when its bounds leave no occurrence after a time */
+export function ensureHasOccurrence(definition: ScheduleDefinition, after: number): void {
   const { name, startAt, endAt } = definition;
-  if (endAt === undefined || nextSlot(definition, after) !== undefined) return;
+  if (endAt === undefined || nextOccurrence(definition, after) !== undefined) return;
   const [start, end] = [Math.max(after, startAt ?? 0), endAt].map((at) => new Date(at).toISOString());
   throw new ConfigurationError(
-    `schedule ${name}: no slot from ${startAt !== undefined && startAt > after ? 'startAt =' : 'now,'} ${start} to endAt = ${end}: pass a longer span`,
+    `schedule ${name}: no occurrence from ${startAt !== undefined && startAt > after ? 'startAt =' : 'now,'} ${start} to endAt = ${end}: pass a longer span`,
   );
 }

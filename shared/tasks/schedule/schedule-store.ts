@@ -3,7 +3,7 @@ import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { NewTask } from '../task/task-store.ts';
-import type { LeftOutSlot, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import type { LeftOutOccurrence, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 
 export interface ScheduleKey {
   readonly queue: string;
@@ -17,12 +17,12 @@ export interface RemovedSchedule extends ScheduleKey {
 }
 
 export interface ScheduleStep {
-  /** Undefined: no slot is due until the schedule is defined again. */
+  /** Undefined: no occurrence is due until the schedule is defined again. */
   readonly nextAt: number | undefined;
-  /** Absent: no slot has become a task. */
+  /** Absent: no occurrence has become a task. */
   readonly lastAt?: number | undefined;
-  /** Absent: no slot was left out. */
-  readonly leftOut?: LeftOutSlot | undefined;
+  /** Absent: no occurrence was left out. */
+  readonly leftOut?: LeftOutOccurrence | undefined;
 }
 
 /**
@@ -40,32 +40,32 @@ export type MakeOutcome =
 export interface ScheduleStore {
   /** Strongly consistent. */
   get(key: ScheduleKey): Promise<ScheduleRecord | RemovedSchedule | undefined>;
-  /** A paused schedule stays paused, and has no next slot. Refused when it was written since it was observed. */
+  /** A paused schedule stays paused, and has no next occurrence. Refused when it was written since it was observed. */
   put(
     definition: ScheduleDefinition,
     nextAt: number | undefined,
     observed: ScheduleRecord | RemovedSchedule | undefined,
     write: Stamp,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
-  /** Advances the schedule to another slot. Refused when it was written since it was observed. */
+  /** Advances the schedule to another occurrence. Refused when it was written since it was observed. */
   advance(
     observed: ScheduleRecord,
     step: ScheduleStep,
     write: Stamp,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
-  /** Creates a slot's task and advances the schedule in one transaction. */
-  makeSlot(
+  /** Creates an occurrence's task and advances the schedule in one transaction. */
+  makeOccurrence(
     observed: ScheduleRecord,
     task: NewTask,
     step: ScheduleStep & { readonly onlyIfIdle: boolean },
     write: Stamp,
   ): Promise<MakeOutcome>;
   /**
-   * Stops the tasks in a schedule's line that belong to slots before `at`: cancels waiting tasks; a running task
+   * Stops the tasks in a schedule's line that belong to occurrences before `at`: cancels waiting tasks; a running task
    * learns of it at its holder's next heartbeat.
    */
   stopEarlier(schedule: ScheduleRecord, at: number, reason: string, runtime: Runtime): Promise<void>;
-  /** Pauses the schedule, or resumes it with its next slot. Refused when it was written since it was observed. */
+  /** Pauses the schedule, or resumes it with its next occurrence. Refused when it was written since it was observed. */
   pause(
     observed: ScheduleRecord,
     to: { readonly pausedAt: number } | { readonly nextAt: number | undefined },

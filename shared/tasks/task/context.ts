@@ -41,7 +41,7 @@ export interface TaskContext {
   /** W3C Trace Context of the span that enqueued the task. Tasks it spawns join the same trace. */
   readonly traceparent: string | undefined;
   /**
-   * The scheduled run that this task was made for; undefined for any other task. If the task was triggered by hand, `at` is the time of
+   * The occurrence that this task was made for; undefined for any other task. If the task was triggered by hand, `at` is the time of
    * that request. `since` is the `at` of the previous task, undefined for the first: this task must cover [since, at), also
    * after runs that were missed or skipped. A task that an operator retries keeps both.
    */

@@ -15,7 +15,7 @@ import type {
   Priority,
   ReadyTask,
   RunningTask,
-  SlotOfTask,
+  Occurrence,
   TaskError,
   TaskKey,
   TaskLinks,
@@ -39,8 +39,8 @@ export interface NewTask extends TaskKey, Partial<KeptOptions> {
   readonly payload?: NewPayload | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant?: string | undefined;
-  /** The slot that the task was created for. */
-  readonly schedule?: SlotOfTask | undefined;
+  /** The occurrence that the task was created for. */
+  readonly schedule?: Occurrence | undefined;
   /** The batch that makes the task due. The task is its callback, and its `runAt` is `NEVER`. */
   readonly children?: TaskKey | undefined;
   /** The tasks of one call. If one fails, later ones in its line are not added. For the client only, not stored. */

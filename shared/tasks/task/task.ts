@@ -94,8 +94,8 @@ export interface Cancellation {
   readonly reason: string;
 }
 
-/** The scheduled run that a task was made for. */
-export interface SlotOfTask {
+/** The occurrence that a task was made for. */
+export interface Occurrence {
   /** The schedule's name. */
   readonly name: string;
   readonly at: number;
@@ -191,8 +191,8 @@ interface TaskFacts extends TaskKey, KeptOptions {
   readonly payload: Payload | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant: string | undefined;
-  /** The schedule's slot that it was created for. */
-  readonly schedule: SlotOfTask | undefined;
+  /** The schedule's occurrence that it was created for. */
+  readonly schedule: Occurrence | undefined;
   /** The batch of the children that it waits for, or has waited for, by its queue and id. */
   readonly children: TaskKey | undefined;
   /** The last few attempts before the current one, oldest first. */

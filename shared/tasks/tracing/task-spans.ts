@@ -78,7 +78,7 @@ export class TaskSpans {
     }));
   }
 
-  /** Writes the span of a task that is created by a larger write: a child, a schedule's slot, or part of a transaction. */
+  /** Writes the span of a task that is created by a larger write: a child, a schedule's occurrence, or part of a transaction. */
   create<Task extends Named>(task: Task, at: number, attempt?: Span): Task {
     const traceparent = this.#created(task, at, { fallback: attempt });
     return traceparent === undefined ? task : { ...task, traceparent };

@@ -2,7 +2,7 @@
  * Rows by partition, each partition in the order of its sort key.
  * A table is one of these, and so is each of its indexes: only the attributes that make the key differ.
  *
- * They share slots, so that a write which moves nothing changes one slot, whatever number of indexes show it.
+ * They share cells, so that a write which moves nothing changes one cell, whatever number of indexes show it.
  */
 import type { Identity, StoredElement, StoredItem, StoredValue } from './attribute-value.ts';
 import { compareValues, identityOf } from './attribute-value.ts';
@@ -16,7 +16,7 @@ export interface Row {
 }
 
 /** Holds an item: its row changes, its key does not. */
-export interface Slot {
+export interface Cell {
   row: Row;
 }
 
@@ -25,7 +25,7 @@ export class KeyedRows {
   /** In order of precedence: the sort key, then attributes that distinguish items with equal keys. */
   readonly #orderNames: readonly string[];
   readonly #keyNames: readonly string[];
-  readonly #partitions = new Map<Identity, Slot[]>();
+  readonly #partitions = new Map<Identity, Cell[]>();
 
   /** @param tableKey of the table that an index belongs to: its keys are not unique by themselves */
   constructor(schema: KeySchema, tableKey?: KeySchema) {
@@ -49,8 +49,8 @@ export class KeyedRows {
     return true;
   }
 
-  partition(key: StoredValue): readonly Slot[] {
-    return this.#partitions.get(identityOf(key as StoredElement)) ?? NO_SLOTS;
+  partition(key: StoredValue): readonly Cell[] {
+    return this.#partitions.get(identityOf(key as StoredElement)) ?? NO_CELLS;
   }
 
   /** Returns the identity of a partition, from its key or from an item in it. */
@@ -67,30 +67,30 @@ export class KeyedRows {
   }
 
   /** @param key an item, or only what its key is made of */
-  find(key: StoredItem): Slot | undefined {
-    const slots = this.#partitions.get(this.#identity(key));
-    if (slots === undefined) return undefined;
-    const slot = slots[this.position(slots, key)];
-    return slot !== undefined && this.compare(slot.row.item, key) === 0 ? slot : undefined;
+  find(key: StoredItem): Cell | undefined {
+    const cells = this.#partitions.get(this.#identity(key));
+    if (cells === undefined) return undefined;
+    const cell = cells[this.position(cells, key)];
+    return cell !== undefined && this.compare(cell.row.item, key) === 0 ? cell : undefined;
   }
 
-  insert(slot: Slot): void {
-    const identity = this.#identity(slot.row.item);
-    const slots = this.#partitions.get(identity);
-    if (slots === undefined) this.#partitions.set(identity, [slot]);
-    else insertSlot(this, slots, slot);
+  insert(cell: Cell): void {
+    const identity = this.#identity(cell.row.item);
+    const cells = this.#partitions.get(identity);
+    if (cells === undefined) this.#partitions.set(identity, [cell]);
+    else insertCell(this, cells, cell);
   }
 
-  remove({ row }: Slot): void {
+  remove({ row }: Cell): void {
     const identity = this.#identity(row.item);
-    const slots = this.#partitions.get(identity) ?? [];
-    slots.splice(this.position(slots, row.item), 1);
-    if (slots.length === 0) this.#partitions.delete(identity);
+    const cells = this.#partitions.get(identity) ?? [];
+    cells.splice(this.position(cells, row.item), 1);
+    if (cells.length === 0) this.#partitions.delete(identity);
   }
 
   /** Returns the item's position in a partition, existing or not. */
-  position(slots: readonly Slot[], item: StoredItem): number {
-    return firstPosition(slots, (row) => this.compare(row.item, item) >= 0);
+  position(cells: readonly Cell[], item: StoredItem): number {
+    return firstPosition(cells, (row) => this.compare(row.item, item) >= 0);
   }
 
   /** Order within a partition. */
@@ -109,7 +109,7 @@ export class KeyedRows {
   }
 
   *all(): Generator<Row> {
-    for (const slots of this.#partitions.values()) for (const slot of slots) yield slot.row;
+    for (const cells of this.#partitions.values()) for (const cell of cells) yield cell.row;
   }
 
   #identity(item: StoredItem): Identity {
@@ -117,21 +117,21 @@ export class KeyedRows {
   }
 }
 
-const NO_SLOTS: readonly Slot[] = [];
+const NO_CELLS: readonly Cell[] = [];
 
 /** The first position that is beyond something, where all after it are beyond it too. */
-export function firstPosition(slots: readonly Slot[], isBeyond: (row: Row) => boolean): number {
+export function firstPosition(cells: readonly Cell[], isBeyond: (row: Row) => boolean): number {
   let low = 0;
-  let high = slots.length;
+  let high = cells.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const slot = slots[middle];
-    if (slot === undefined || isBeyond(slot.row)) high = middle;
+    const cell = cells[middle];
+    if (cell === undefined || isBeyond(cell.row)) high = middle;
     else low = middle + 1;
   }
   return low;
 }
 
-function insertSlot(order: KeyedRows, slots: Slot[], slot: Slot): void {
-  slots.splice(order.position(slots, slot.row.item), 0, slot);
+function insertCell(order: KeyedRows, cells: Cell[], cell: Cell): void {
+  cells.splice(order.position(cells, cell.row.item), 0, cell);
 }

@@ -6,7 +6,7 @@ import { readReport, reportDetail } from './capacity-reports.ts';
 import { holds } from './expression/condition.ts';
 import { project } from './expression/projection.ts';
 import { copyItemOut } from './item-copy.ts';
-import type { KeyedRows, Row, Slot } from './keyed-rows.ts';
+import type { KeyedRows, Row, Cell } from './keyed-rows.ts';
 import { firstPosition } from './keyed-rows.ts';
 import type { QueryPlan } from './query-plan.ts';
 import { planQuery } from './query-plan.ts';
@@ -39,7 +39,7 @@ export function query(store: Store, input: Input): Output {
 }
 
 /** The stretch of the partition that the key condition takes, after the start key, as far as one page can go. */
-function candidates(store: Store, plan: QueryPlan, rows: KeyedRows): Slot[] {
+function candidates(store: Store, plan: QueryPlan, rows: KeyedRows): Cell[] {
   const partition = partitionOf(store, plan, rows);
   if (partition.length === 0) return [];
   const { first, end } = stretch(plan, partition);
@@ -54,7 +54,7 @@ function candidates(store: Store, plan: QueryPlan, rows: KeyedRows): Slot[] {
   return partition.slice(Math.max(first, to - limit), Math.max(first, to)).reverse();
 }
 
-function stretch({ range, sortName }: QueryPlan, partition: readonly Slot[]): { first: number; end: number } {
+function stretch({ range, sortName }: QueryPlan, partition: readonly Cell[]): { first: number; end: number } {
   if (range === undefined) return { first: 0, end: partition.length };
   const place = ({ item }: Row): number => range.locate(item[sortName] ?? null);
   return {
@@ -63,7 +63,7 @@ function stretch({ range, sortName }: QueryPlan, partition: readonly Slot[]): { 
   };
 }
 
-function partitionOf(store: Store, plan: QueryPlan, rows: KeyedRows): readonly Slot[] {
+function partitionOf(store: Store, plan: QueryPlan, rows: KeyedRows): readonly Cell[] {
   const { table, index, partition, consistent } = plan;
   const { indexLagMs, readLagMs } = store.staleReads;
   const name = table.definition.name;
@@ -88,12 +88,12 @@ interface Page {
   readonly last: StoredItem | undefined;
 }
 
-function readPage(plan: QueryPlan, slots: readonly Slot[]): Page {
+function readPage(plan: QueryPlan, cells: readonly Cell[]): Page {
   const matches: StoredItem[] = [];
   let bytes = 0;
   let scanned = 0;
   let last: StoredItem | undefined;
-  for (const { row } of slots) {
+  for (const { row } of cells) {
     const entry = plan.visible(row.item);
     bytes += plan.index === undefined ? row.bytes : entrySizeBytes(plan.table.shape, plan.index.shape, row);
     scanned++;

@@ -3,7 +3,7 @@
  * Kept only when a simulation asks for stale reads.
  */
 import type { Identity, StoredItem, StoredValue } from './attribute-value.ts';
-import type { KeyedRows, Row, Slot } from './keyed-rows.ts';
+import type { KeyedRows, Row, Cell } from './keyed-rows.ts';
 
 interface Past {
   /** When this stopped being so. */
@@ -54,9 +54,9 @@ export class RecentWrites {
   }
 
   /** A partition of the table or of an index, each item in it as it was its own lag ago. */
-  partitionBefore(rows: KeyedRows, key: StoredValue, lagOf: LagOf): readonly Slot[] {
+  partitionBefore(rows: KeyedRows, key: StoredValue, lagOf: LagOf): readonly Cell[] {
     const now = this.#now();
-    const shown: Slot[] = [];
+    const shown: Cell[] = [];
     for (const remembered of this.#partitions.get(rows)?.get(rows.partitionIdentity(key)) ?? []) {
       const row = rowAt(remembered, now - lagOf(remembered.item));
       if (row !== undefined && rows.isInPartition(row.item, key)) shown.push({ row });

@@ -70,27 +70,27 @@ export class Table {
 
   #insert(row: Row | undefined): void {
     if (row === undefined) return;
-    const slot = { row };
-    this.rows.insert(slot);
-    for (const { rows } of this.indexes.values()) if (rows.holds(row.item)) rows.insert(slot);
+    const cell = { row };
+    this.rows.insert(cell);
+    for (const { rows } of this.indexes.values()) if (rows.holds(row.item)) rows.insert(cell);
   }
 
   /** Leaves indexes alone that the change does not concern. */
   #change(before: Row, after: Row | undefined): void {
-    const slot = this.rows.find(before.item);
-    if (slot === undefined) return;
+    const cell = this.rows.find(before.item);
+    if (cell === undefined) return;
     const moved: KeyedRows[] = [];
     for (const { rows } of this.indexes.values()) {
       if (after !== undefined && rows.isUnmoved(before.item, after.item)) continue;
       moved.push(rows);
-      if (rows.holds(before.item)) rows.remove(slot);
+      if (rows.holds(before.item)) rows.remove(cell);
     }
     if (after === undefined) {
-      this.rows.remove(slot);
+      this.rows.remove(cell);
       return;
     }
-    slot.row = after;
-    for (const rows of moved) if (rows.holds(after.item)) rows.insert(slot);
+    cell.row = after;
+    for (const rows of moved) if (rows.holds(after.item)) rows.insert(cell);
   }
 }
 

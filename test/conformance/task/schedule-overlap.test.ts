@@ -1,6 +1,6 @@
-/** Options of schedules' tasks, their knowledge of their slots, and the overlap policies. */
+/** Options of schedules' tasks, their knowledge of their occurrences, and the overlap policies. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { enqueueDueSlots } from '../../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../../shared/tasks/dispatch/recur.ts';
 import { createScheduleStore } from '../../../shared/tasks/rows/dynamo-schedule-store.ts';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
@@ -40,17 +40,17 @@ describeOnStore('the tasks of a schedule', (open) => {
   });
 
   const tick = () =>
-    enqueueDueSlots(q.queue, { schedules, runtime }, (error) => {
+    enqueueDueOccurrences(q.queue, { schedules, runtime }, (error) => {
       throw error;
     });
   const define = (options: Partial<ScheduleOptions> = {}) =>
     client.define('hourly', 'report', null, { cron: '0 * * * *', missed: 'all', ...options });
   const at = (hour: number) => Date.parse(`2026-03-28T${hour}:00:00.000Z`);
-  const slot = (hour: number) => q.tasks.get({ queue: q.queue, id: `hourly@2026-03-28T${hour}:00:00.000Z` });
-  const isHeld = async (hour: number) => waitsInLine(q.tasks, await slot(hour));
+  const occurrence = (hour: number) => q.tasks.get({ queue: q.queue, id: `hourly@2026-03-28T${hour}:00:00.000Z` });
+  const isHeld = async (hour: number) => waitsInLine(q.tasks, await occurrence(hour));
   const claim = async (hour: number): Promise<RunningTask> => {
     const session = await q.session();
-    const task = (await slot(hour)) as ReadyTask;
+    const task = (await occurrence(hour)) as ReadyTask;
     const outcome = await q.tasks.claim(task, session.id, stampOf(systemRuntime));
     if (outcome.kind !== 'applied') throw new Error(`${task.id} was not claimed`);
     return outcome.row;
@@ -72,7 +72,7 @@ describeOnStore('the tasks of a schedule', (open) => {
     clock.step(HOUR);
     await tick();
 
-    const made = (await slot(13)) as ReadyTask;
+    const made = (await occurrence(13)) as ReadyTask;
     const asked = await q.client.validate('report', null, { ...options, delay: new Date(at(13)) });
     const { priority, policy, tenant, expiresAt, links } = asked;
     expect(made).toMatchObject({ priority, policy, tenant, expiresAt, readyAt: at(13) });
@@ -80,16 +80,16 @@ describeOnStore('the tasks of a schedule', (open) => {
     expect(made.expiresAt).toBe(at(13) + HOUR / 2);
   });
 
-  test('know their slot and the last slot with a task, across slots that were left out', async () => {
+  test('know their occurrence and the last occurrence with a task, across occurrences that were left out', async () => {
     await define({ missed: 'last' });
     clock.step(HOUR);
     await tick();
     clock.step(3 * HOUR);
     await tick();
 
-    expect((await slot(13))?.schedule).toEqual({ name: 'hourly', at: at(13), since: undefined });
-    expect((await slot(16))?.schedule).toEqual({ name: 'hourly', at: at(16), since: at(13) });
-    expect(await slot(15)).toBeUndefined();
+    expect((await occurrence(13))?.schedule).toEqual({ name: 'hourly', at: at(13), since: undefined });
+    expect((await occurrence(16))?.schedule).toEqual({ name: 'hourly', at: at(16), since: at(13) });
+    expect(await occurrence(15)).toBeUndefined();
   });
 
   test('keep their interval when they are retried', async () => {
@@ -153,12 +153,12 @@ describeOnStore('the tasks of a schedule', (open) => {
       const running = await claim(14);
       await q.operator.retry(dying.id);
 
-      expect([(await slot(13))?.state, await isHeld(13)]).toEqual(['ready', true]);
+      expect([(await occurrence(13))?.state, await isHeld(13)]).toEqual(['ready', true]);
       await complete(running);
-      expect([(await slot(13))?.state, await isHeld(13)]).toEqual(['ready', false]);
+      expect([(await occurrence(13))?.state, await isHeld(13)]).toEqual(['ready', false]);
     });
 
-    test('skip: leaves a slot out while the last task has not ended, and records it', async () => {
+    test('skip: leaves an occurrence out while the last task has not ended, and records it', async () => {
       await define({ overlap: 'skip' });
       clock.step(HOUR);
       expect(await tick()).toBe(1);
@@ -169,8 +169,8 @@ describeOnStore('the tasks of a schedule', (open) => {
       clock.step(HOUR);
       expect(await tick()).toBe(1);
 
-      expect(await slot(14)).toBeUndefined();
-      expect((await slot(15))?.schedule).toMatchObject({ since: at(13) });
+      expect(await occurrence(14)).toBeUndefined();
+      expect((await occurrence(15))?.schedule).toMatchObject({ since: at(13) });
       expect((await client.get('hourly'))?.leftOut).toEqual([{ at: at(14), why: 'overlap' }]);
     });
 
@@ -198,15 +198,15 @@ describeOnStore('the tasks of a schedule', (open) => {
       clock.step(2 * HOUR);
       expect(await tick()).toBe(2);
 
-      expect(await slot(13)).toMatchObject({
+      expect(await occurrence(13)).toMatchObject({
         state: 'running',
         cancellation: { reason: 'replaced by hourly@2026-03-28T14:00:00.000Z' },
       });
-      expect(await slot(14)).toMatchObject({ state: 'cancelled' });
-      expect([(await slot(15))?.state, await isHeld(15)]).toEqual(['ready', true]);
+      expect(await occurrence(14)).toMatchObject({ state: 'cancelled' });
+      expect([(await occurrence(15))?.state, await isHeld(15)]).toEqual(['ready', true]);
       await q.tasks.giveUp(claimOf(running), 'replaced', stampOf(systemRuntime));
-      await q.tasks.passTurn((await slot(14)) as CancelledTask, stampOf(systemRuntime));
-      expect([(await slot(15))?.state, await isHeld(15)]).toEqual(['ready', false]);
+      await q.tasks.passTurn((await occurrence(14)) as CancelledTask, stampOf(systemRuntime));
+      expect([(await occurrence(15))?.state, await isHeld(15)]).toEqual(['ready', false]);
     });
 
     test('replace: one whose session has ended is cancelled, and its place goes to the new one', async () => {
@@ -214,25 +214,25 @@ describeOnStore('the tasks of a schedule', (open) => {
       clock.step(HOUR);
       await tick();
       const session = await q.session();
-      await q.tasks.claim((await slot(13)) as ReadyTask, session.id, stampOf(systemRuntime));
+      await q.tasks.claim((await occurrence(13)) as ReadyTask, session.id, stampOf(systemRuntime));
       await session.end();
       clock.step(HOUR);
       await tick();
 
-      expect(await slot(13)).toMatchObject({ state: 'cancelled' });
-      expect([(await slot(14))?.state, await isHeld(14)]).toEqual(['ready', false]);
+      expect(await occurrence(13)).toMatchObject({ state: 'cancelled' });
+      expect([(await occurrence(14))?.state, await isHeld(14)]).toEqual(['ready', false]);
     });
 
-    test('replace: a dispatcher that read before another made the slot does not stop the new task', async () => {
+    test('replace: a dispatcher that read before another made the occurrence does not stop the new task', async () => {
       await define({ overlap: 'replace' });
       clock.step(HOUR);
       const late = await schedules.get({ queue: q.queue, name: 'hourly' });
       expect(await tick()).toBe(1);
 
       const stale = { ...schedules, due: () => Promise.resolve([late as Awaited<ReturnType<typeof client.define>>]) };
-      expect(await enqueueDueSlots(q.queue, { schedules: stale, runtime }, () => {})).toBe(0);
+      expect(await enqueueDueOccurrences(q.queue, { schedules: stale, runtime }, () => {})).toBe(0);
 
-      expect(await slot(13)).toMatchObject({ state: 'ready', cancellation: undefined });
+      expect(await occurrence(13)).toMatchObject({ state: 'ready', cancellation: undefined });
     });
 
     test('allow: they run side by side', async () => {
@@ -251,11 +251,11 @@ describeOnStore('the tasks of a schedule', (open) => {
         clock.step(HOUR);
         await tick();
 
-        const { links } = (await slot(13)) ?? {};
+        const { links } = (await occurrence(13)) ?? {};
         expect(links?.concurrency).toMatchObject({ key: 'warehouse', limit: 2 });
         expect(links?.line?.key).toBe(overlap === 'allow' ? undefined : 'schedule/hourly');
         await complete(await claim(13));
-        expect(await slot(13)).toMatchObject({ state: 'done' });
+        expect(await occurrence(13)).toMatchObject({ state: 'done' });
       },
     );
 
@@ -264,7 +264,7 @@ describeOnStore('the tasks of a schedule', (open) => {
       clock.step(HOUR);
       await tick();
 
-      expect((await slot(13))?.links?.line?.key).toBe('ledger');
+      expect((await occurrence(13))?.links?.line?.key).toBe('ledger');
     });
 
     test.each([
@@ -272,7 +272,7 @@ describeOnStore('the tasks of a schedule', (open) => {
       ['an unknown policy', { overlap: 'twice' }, 'must be one of queue, skip, replace, allow'],
       ['a limit without a key', { limit: 2 }, 'limit and rate require a key'],
       ['an option of one task', { delay: '1s' }, 'unknown option "delay"'],
-      ['an end before its start', { startAt: 2e12, endAt: 1.9e12 }, 'no slot from startAt'],
+      ['an end before its start', { startAt: 2e12, endAt: 1.9e12 }, 'no occurrence from startAt'],
       ['a jitter of two days', { jitter: '2d' }, 'at most a day'],
     ] as const)('%s are refused, with the reason', async (_what, options, message) => {
       const defining = define(options as Partial<ScheduleOptions>);
@@ -282,7 +282,7 @@ describeOnStore('the tasks of a schedule', (open) => {
   });
 
   describe('asked for by hand', () => {
-    test('is a slot of now: it waits its turn, covers what came since, and the next slot covers what comes then', async () => {
+    test('is an occurrence of now: it waits its turn, covers what came since, and the next occurrence covers what comes then', async () => {
       await define();
       clock.step(HOUR);
       await tick();
@@ -299,16 +299,16 @@ describeOnStore('the tasks of a schedule', (open) => {
         readyAt: now,
         schedule: { name: 'hourly', at: now, since: at(13) },
       });
-      expect((await slot(14))?.schedule).toMatchObject({ at: at(14), since: now });
+      expect((await occurrence(14))?.schedule).toMatchObject({ at: at(14), since: now });
     });
 
-    test('covers no time twice: missed slots that follow it have an empty interval', async () => {
+    test('covers no time twice: missed occurrences that follow it have an empty interval', async () => {
       await define();
       clock.step(2 * HOUR + 1);
       await client.run('hourly');
       await tick();
 
-      expect((await slot(13))?.schedule).toEqual({ name: 'hourly', at: at(13), since: at(13) });
+      expect((await occurrence(13))?.schedule).toEqual({ name: 'hourly', at: at(13), since: at(13) });
       expect((await client.get('hourly'))?.lastAt).toBe(at(14) + 1);
     });
 
@@ -323,7 +323,7 @@ describeOnStore('the tasks of a schedule', (open) => {
   });
 
   describe('while it is paused', () => {
-    test('leaves out slots that pass, and continues with the next; stays paused when defined again', async () => {
+    test('leaves out occurrences that pass, and continues with the next; stays paused when defined again', async () => {
       await define();
       expect(await client.pause('hourly')).toMatchObject({ pausedAt: clock.now(), nextAt: Infinity });
       clock.step(2 * HOUR);
@@ -335,7 +335,7 @@ describeOnStore('the tasks of a schedule', (open) => {
       expect(await tick()).toBe(0);
       clock.step(HOUR / 2);
       expect(await tick()).toBe(1);
-      expect(await slot(15)).toMatchObject({ priority: 'low' });
+      expect(await occurrence(15)).toMatchObject({ priority: 'low' });
     });
 
     test('creates a manually requested task, and stays paused', async () => {
@@ -354,13 +354,13 @@ describeOnStore('the tasks of a schedule', (open) => {
     clock.step(5 * HOUR);
 
     expect(await tick()).toBe(2);
-    expect([await slot(13), await slot(16)]).toEqual([undefined, undefined]);
+    expect([await occurrence(13), await occurrence(16)]).toEqual([undefined, undefined]);
     expect(await client.get('hourly')).toMatchObject({ nextAt: Infinity });
     // A deployment defines it each time, also when it is over.
     expect(await define({ startAt: at(14), endAt: at(16) })).toMatchObject({ nextAt: Infinity });
   });
 
-  test('are due within the jitter after their slot, at a fixed offset for each schedule', async () => {
+  test('are due within the jitter after their occurrence, at a fixed offset for each schedule', async () => {
     const names = Array.from({ length: 20 }, (_, nth) => `s${nth}`);
     for (const name of names) await client.define(name, 'report', null, { cron: '0 * * * *', jitter: '10m' });
     clock.step(HOUR);
@@ -375,7 +375,7 @@ describeOnStore('the tasks of a schedule', (open) => {
     expect(rows[0]?.schedule?.at).toBe(at(13));
   });
 
-  test('units: define 3; a slot is one transaction; and a tick with nothing due reads half a unit', async () => {
+  test('units: define 3; an occurrence is one transaction; and a tick with nothing due reads half a unit', async () => {
     const overlap = 'queue';
     const { sender, meter } = open().openSender();
     const store = createScheduleStore(sender, { table: open().table, shards: 2 });
@@ -385,10 +385,10 @@ describeOnStore('the tasks of a schedule', (open) => {
       {},
       { cron: '0 * * * *', overlap },
     );
-    await enqueueDueSlots(q.queue, { schedules: store, runtime }, () => {});
+    await enqueueDueOccurrences(q.queue, { schedules: store, runtime }, () => {});
     expect(meter.read().byVerb['schedule.due']).toMatchObject({ requests: 1, readUnits: 0.5 });
     clock.step(HOUR);
-    await enqueueDueSlots(q.queue, { schedules: store, runtime }, () => {});
+    await enqueueDueOccurrences(q.queue, { schedules: store, runtime }, () => {});
 
     const { byVerb } = meter.read();
     expect(byVerb['schedule.put']?.writeUnits).toBe(3);

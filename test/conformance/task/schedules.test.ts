@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { enqueueDueSlots } from '../../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../../shared/tasks/dispatch/recur.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { scheduleKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
@@ -36,19 +36,19 @@ describeOnStore('recurring tasks', (open) => {
   });
 
   const tick = () =>
-    enqueueDueSlots(q.queue, { schedules, runtime: { ...systemRuntime, clock } }, (error) => {
+    enqueueDueOccurrences(q.queue, { schedules, runtime: { ...systemRuntime, clock } }, (error) => {
       throw error;
     });
-  const slot = (name: string, at: string) => q.tasks.get({ queue: q.queue, id: `${name}@${at}` });
+  const occurrence = (name: string, at: string) => q.tasks.get({ queue: q.queue, id: `${name}@${at}` });
 
-  test('turns each slot into one task that is due at the slot and named after it', async () => {
+  test('turns each occurrence into one task that is due at the occurrence and named after it', async () => {
     await client.define('hourly', 'report', { kind: 'sales' }, { cron: '0 * * * *' });
     expect(await tick()).toBe(0);
 
     clock.step(HOUR);
 
     expect(await tick()).toBe(1);
-    expect(await slot('hourly', '2026-03-28T13:00:00.000Z')).toMatchObject({
+    expect(await occurrence('hourly', '2026-03-28T13:00:00.000Z')).toMatchObject({
       name: 'report',
       input: { kind: 'sales' },
       state: 'ready',
@@ -57,7 +57,7 @@ describeOnStore('recurring tasks', (open) => {
     expect(await tick()).toBe(0);
   });
 
-  test('creates one task per slot for any number of concurrent dispatchers', async () => {
+  test('creates one task per occurrence for any number of concurrent dispatchers', async () => {
     await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
     clock.step(HOUR);
 
@@ -66,19 +66,19 @@ describeOnStore('recurring tasks', (open) => {
     expect(made.reduce((sum, tasks) => sum + tasks, 0)).toBe(1);
   });
 
-  test("creates no task twice when a dispatcher crashes after creating a slot's task", async () => {
+  test("creates no task twice when a dispatcher crashes after creating an occurrence's task", async () => {
     await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
     clock.step(HOUR);
     const killed = new StoreUnavailableError('killed', { applied: 'unknown' });
     const dying: ScheduleStore = {
       ...schedules,
-      makeSlot: async (...slot) => {
-        await schedules.makeSlot(...slot);
+      makeOccurrence: async (...occurrence) => {
+        await schedules.makeOccurrence(...occurrence);
         throw killed;
       },
     };
     await expect(
-      enqueueDueSlots(q.queue, { schedules: dying, runtime: { ...systemRuntime, clock } }, () => {}),
+      enqueueDueOccurrences(q.queue, { schedules: dying, runtime: { ...systemRuntime, clock } }, () => {}),
     ).rejects.toBe(killed);
 
     expect(await tick()).toBe(0);
@@ -86,7 +86,7 @@ describeOnStore('recurring tasks', (open) => {
     expect(await tick()).toBe(1);
   });
 
-  describe('slots that were missed', () => {
+  describe('occurrences that were missed', () => {
     const outage = async (missed: 'skip' | 'last' | 'all', lateMs = 20 * 60_000) => {
       await client.define('hourly', 'report', {}, { cron: '0 * * * *', missed, tolerance: '10m' });
       clock.step(3 * HOUR + lateMs);
@@ -95,19 +95,19 @@ describeOnStore('recurring tasks', (open) => {
 
     test('all become tasks, oldest first, with the policy all', async () => {
       expect(await outage('all')).toBe(3);
-      expect(await slot('hourly', '2026-03-28T13:00:00.000Z')).toBeDefined();
+      expect(await occurrence('hourly', '2026-03-28T13:00:00.000Z')).toBeDefined();
     });
 
     test('become one task with the policy last', async () => {
       expect(await outage('last')).toBe(1);
-      expect(await slot('hourly', '2026-03-28T15:00:00.000Z')).toBeDefined();
+      expect(await occurrence('hourly', '2026-03-28T15:00:00.000Z')).toBeDefined();
     });
 
     test('are left out with the policy skip, unless the latest is within the tolerance', async () => {
       expect(await outage('skip')).toBe(0);
       clock.step(40 * 60_000 + 5_000);
       expect(await tick()).toBe(1);
-      expect(await slot('hourly', '2026-03-28T16:00:00.000Z')).toBeDefined();
+      expect(await occurrence('hourly', '2026-03-28T16:00:00.000Z')).toBeDefined();
     });
 
     test('become tasks over several ticks when there are many', async () => {
@@ -125,8 +125,8 @@ describeOnStore('recurring tasks', (open) => {
     await tick();
 
     // The night of 29 March 2026 is an hour short.
-    expect(await slot('morning', '2026-03-29T06:30:00.000Z')).toBeDefined();
-    expect(await slot('morning', '2026-03-30T06:30:00.000Z')).toBeDefined();
+    expect(await occurrence('morning', '2026-03-29T06:30:00.000Z')).toBeDefined();
+    expect(await occurrence('morning', '2026-03-30T06:30:00.000Z')).toBeDefined();
   });
 
   test.each(['all', 'last', 'skip'] as const)(
@@ -139,11 +139,11 @@ describeOnStore('recurring tasks', (open) => {
       expect(await tick()).toBe(1);
 
       expect((await client.get('nightly'))?.leftOut).toEqual([{ at: Date.parse('2026-03-29T01:30:00Z'), why: 'zone' }]);
-      expect((await slot('nightly', '2026-03-30T00:30:00.000Z'))?.schedule?.since).toBeUndefined();
+      expect((await occurrence('nightly', '2026-03-30T00:30:00.000Z'))?.schedule?.since).toBeUndefined();
     },
   );
 
-  test('defining it again as it is keeps the slots that are owed; defining it otherwise starts over', async () => {
+  test('defining it again as it is keeps the occurrences that are owed; defining it otherwise starts over', async () => {
     await client.define('hourly', 'report', { n: 1 }, { cron: '0 * * * *', missed: 'all' });
     clock.step(2 * HOUR);
 
@@ -229,7 +229,7 @@ describeOnStore('recurring tasks', (open) => {
         table: open().table,
         shards: 2,
       });
-      await enqueueDueSlots(q.queue, { schedules: late, runtime: { ...systemRuntime, clock } }, () => {});
+      await enqueueDueOccurrences(q.queue, { schedules: late, runtime: { ...systemRuntime, clock } }, () => {});
       await removal(another(driver));
       const defined = await define();
 
@@ -298,7 +298,7 @@ describeOnStore('recurring tasks', (open) => {
     };
     const tickPastDamage = async () => {
       const reported: unknown[] = [];
-      const made = await enqueueDueSlots(
+      const made = await enqueueDueOccurrences(
         q.queue,
         { schedules, runtime: { ...systemRuntime, clock } },
         (error) => void reported.push(error),
@@ -322,11 +322,11 @@ describeOnStore('recurring tasks', (open) => {
             expect.stringMatching(new RegExp(`^CorruptItemError: row schedule "odd" of .*${value}`)) as string,
           ],
         });
-        expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
+        expect(await occurrence('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
 
         await damage(scheduleKey(q.queue, 'odd'), attribute, attribute === 'zone' ? 'UTC' : '0 * * * *');
         expect(await tickPastDamage()).toEqual({ made: 1, reported: [] });
-        expect(await slot('odd', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
+        expect(await occurrence('odd', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
       },
     );
 
@@ -347,7 +347,7 @@ describeOnStore('recurring tasks', (open) => {
       clock.step(HOUR);
 
       expect(await tickPastDamage()).toEqual({ made: 1, reported: [expect.stringContaining('nnn') as string] });
-      expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
+      expect(await occurrence('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
     });
 
     test('reports a schedule of another queue without reading it, and enqueues the others', async () => {
@@ -359,7 +359,7 @@ describeOnStore('recurring tasks', (open) => {
         made: 1,
         reported: [expect.stringContaining('its index key says that it is a schedule of queue') as string],
       });
-      expect(await slot('foreign', '2026-03-28T13:00:00.000Z')).toBeUndefined();
+      expect(await occurrence('foreign', '2026-03-28T13:00:00.000Z')).toBeUndefined();
     });
 
     test('ends the tick when the store does not respond, and retries it', async () => {
@@ -367,14 +367,14 @@ describeOnStore('recurring tasks', (open) => {
       clock.step(HOUR);
       const unavailable = new StoreUnavailableError('throttled', { applied: 'no' });
       const ports = {
-        schedules: { ...schedules, makeSlot: () => Promise.reject(unavailable) },
+        schedules: { ...schedules, makeOccurrence: () => Promise.reject(unavailable) },
         runtime: { ...systemRuntime, clock },
       };
 
-      await expect(enqueueDueSlots(q.queue, ports, () => {})).rejects.toBe(unavailable);
+      await expect(enqueueDueOccurrences(q.queue, ports, () => {})).rejects.toBe(unavailable);
     });
 
-    test('reports a slot whose task is damaged, and advances its schedule', async () => {
+    test('reports an occurrence whose task is damaged, and advances its schedule', async () => {
       await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
       const early = await schedules.get({ queue: q.queue, name: 'hourly' });
       clock.step(HOUR);

@@ -36,17 +36,17 @@ export class WallClock {
   /** As `at`, and remembered. */
   read(trueMs: number): number {
     const shown = this.at(trueMs);
-    const slot = this.#readings++ % READINGS_KEPT;
-    this.#shown[slot] = shown;
-    this.#trueMs[slot] = trueMs;
+    const index = this.#readings++ % READINGS_KEPT;
+    this.#shown[index] = shown;
+    this.#trueMs[index] = trueMs;
     return shown;
   }
 
   /** The true time of the latest reading that showed this, if it is not long past. */
   trueTimeOf(shown: number): number | undefined {
     for (let back = 1; back <= Math.min(READINGS_KEPT, this.#readings); back++) {
-      const slot = (this.#readings - back) % READINGS_KEPT;
-      if (this.#shown[slot] === shown) return this.#trueMs[slot];
+      const index = (this.#readings - back) % READINGS_KEPT;
+      if (this.#shown[index] === shown) return this.#trueMs[index];
     }
     return undefined;
   }

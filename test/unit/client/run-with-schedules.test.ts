@@ -186,7 +186,7 @@ describe('a long-lived worker', () => {
     expect(Math.max(...startedAt)).toBeLessThan(6_000);
   });
 
-  test('follows a schedule of each second, whose late slots are skipped', async () => {
+  test('follows a schedule of each second, whose late occurrences are skipped', async () => {
     const schedules = new ScheduleClient(
       { schedules: idle.stores.schedules, runtime: idle.runtime },
       { queue: IDLE_QUEUE },

@@ -107,10 +107,10 @@ export function fleetActs(world: World): Acts {
     [
       10,
       (prng) => {
-        const slot = prng.pick(['new', 'new', 'new', 'new', 'again', 'retried'] as const);
+        const delivery = prng.pick(['new', 'new', 'new', 'new', 'again', 'retried'] as const);
         return act(
-          `tick ${slot}`,
-          behind(prng, (at) => fleet.tick(at, slot)),
+          `tick ${delivery}`,
+          behind(prng, (at) => fleet.tick(at, delivery)),
         );
       },
     ],

@@ -4,7 +4,7 @@ import { defined } from '../../../shared/core/defined.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
-import { enqueueDueSlots } from '../../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../../shared/tasks/dispatch/recur.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import type { ScheduleOptions } from '../../../shared/tasks/schedule/declaration.ts';
 import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../../shared/tasks/schedule/schedule.ts';
@@ -324,7 +324,7 @@ export function taskActs(world: World): Acts {
         );
       },
     ],
-    [4, () => act('tick', ({ ports }) => enqueueDueSlots('default', ports, () => undefined))],
+    [4, () => act('tick', ({ ports }) => enqueueDueOccurrences('default', ports, () => undefined))],
     [1, () => act('run s', ({ leasehold }) => schedulesOf(leasehold).run('s'))],
     [
       1,

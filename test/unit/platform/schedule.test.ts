@@ -13,9 +13,12 @@ function drawing(...numbers: readonly number[]): ScheduleOptions['random'] {
 
 function scheduleWith(overrides: Partial<ScheduleOptions> = {}) {
   const clock = new ManualClock('2026-01-01T00:00:00.000Z');
-  const delivered: { slot: string; at: string }[] = [];
-  const deliver = async ({ slot }: ScheduleEvent) => {
-    delivered.push({ slot: slot.slice(11, 19), at: new Date(clock.now()).toISOString().slice(11, 19) });
+  const delivered: { scheduledTime: string; at: string }[] = [];
+  const deliver = async ({ scheduledTime }: ScheduleEvent) => {
+    delivered.push({
+      scheduledTime: scheduledTime.slice(11, 19),
+      at: new Date(clock.now()).toISOString().slice(11, 19),
+    });
   };
   const schedule = startSchedule({
     name: 'every-minute',
@@ -39,34 +42,34 @@ describe('startSchedule', () => {
       delivers: readonly string[],
     ]
   >([
-    ['the first slot at once and the others at the rate', {}, [['passes', 2 * MINUTE]], EACH],
+    ['the first tick at once and the others at the rate', {}, [['passes', 2 * MINUTE]], EACH],
     [
-      'twice at the same time, with the same slot',
+      'twice at the same time, with the same scheduled time',
       // A twin, a concurrent one.
       { duplicateRate: 0.5, random: drawing(0.1, 0.1) },
       [['passes', 0]],
       ['00:00:00 at 00:00:00', '00:00:00 at 00:00:00'],
     ],
     [
-      'a later twin shortly after, with the same slot',
+      'a later twin shortly after, with the same scheduled time',
       { duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) },
       [['passes', 10_000]],
       ['00:00:00 at 00:00:00', '00:00:00 at 00:00:02'],
     ],
     [
-      'the twin of a short period long before the next slot',
+      'the twin of a short period long before the next tick',
       { everyMs: 3_000, duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) },
       [['passes', 2_000]],
       ['00:00:00 at 00:00:00', '00:00:00 at 00:00:01'],
     ],
     [
-      'every slot twice at a rate of one',
+      'every tick twice at a rate of one',
       { duplicateRate: 1 },
       [['passes', MINUTE + 5_000]],
       ['00:00:00 at 00:00:00', '00:00:00 at 00:00:01', '00:01:00 at 00:01:00', '00:01:00 at 00:01:01'],
     ],
     [
-      'only the latest slot after the machine has slept through some',
+      'only the latest tick after the machine has slept through some',
       {},
       [
         ['passes', 1_000],
@@ -76,7 +79,7 @@ describe('startSchedule', () => {
       ['00:00:00 at 00:00:00', '00:11:00 at 00:11:00'],
     ],
     [
-      'its slots after the wall clock was set forward',
+      'its ticks after the wall clock was set forward',
       {},
       [
         ['passes', 1_000],
@@ -93,16 +96,16 @@ describe('startSchedule', () => {
       if (how === 'passes') await clock.advance(ms);
       else clock.step(ms);
 
-    expect(delivered.map(({ slot, at }) => `${slot} at ${at}`)).toEqual(delivers);
+    expect(delivered.map(({ scheduledTime, at }) => `${scheduledTime} at ${at}`)).toEqual(delivers);
   });
 
-  test('names the schedule and the slot in the event', async () => {
+  test('names the schedule and the scheduled time in the event', async () => {
     const events: ScheduleEvent[] = [];
     const { clock } = scheduleWith({ deliver: async (event) => events.push(event) });
 
     await clock.advance(0);
 
-    expect(events).toEqual([{ schedule: 'every-minute', slot: '2026-01-01T00:00:00.000Z' }]);
+    expect(events).toEqual([{ schedule: 'every-minute', scheduledTime: '2026-01-01T00:00:00.000Z' }]);
   });
 
   test('offers a refused event again until it is taken', async () => {

@@ -58,7 +58,7 @@ const IN_PARTS: Readonly<Record<string, readonly string[]>> = {
   'a note for others is made again by the next': ['note more of what a worker serves'],
   'whoever switches the list looks again after a refusal': ['list finished tasks'],
   'the earlier task is cancelled, then the next one is made': ['run a schedule that replaces a running task'],
-  'the slot that another made in between is skipped': ['make the task of a due slot that would skip'],
+  'the occurrence that another made in between is skipped': ['make the task of a due occurrence that would skip'],
 };
 /** By reason, acts whose lost answer may leave, with a rival behind it, what neither order leaves: the caller looks again. */
 const SEEN_AGAIN: Readonly<Record<string, readonly string[]>> = {

@@ -11,7 +11,7 @@ import { defined } from '../../../core/defined.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import { LABEL_LIMIT_BYTES, TRACEPARENT_LIMIT_CHARACTERS } from '../../task/task-request.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
-import type { KeptOptions, SlotOfTask, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
+import type { KeptOptions, Occurrence, TaskKey, TaskPolicy, TaskRecord } from '../../task/task.ts';
 import type { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 import { groupPlace } from './index-places.ts';
@@ -85,7 +85,7 @@ function decodePolicy(row: ItemReader, attribute: string): TaskPolicy {
   };
 }
 
-export function slotAttribute({ name, at, since }: SlotOfTask): Attribute {
+export function occurrenceAttribute({ name, at, since }: Occurrence): Attribute {
   return since === undefined ? { name, at } : { name, at, since };
 }
 

@@ -9,7 +9,7 @@ import type {
   Cancellation,
   DoneTask,
   PastAttempt,
-  SlotOfTask,
+  Occurrence,
   TaskError,
   TaskLinks,
   TaskRecord,
@@ -76,7 +76,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     ...keptOptionsIn(row),
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
-    schedule: row.optional('schedule', (attribute) => decodeSlot(row, attribute)),
+    schedule: row.optional('schedule', (attribute) => decodeOccurrence(row, attribute)),
     children: decodeChildren(row, queue),
     past: decodePast(row),
     follower: row.optional('follower', (attribute) => decodeFollower(row, attribute)),
@@ -211,10 +211,10 @@ function decodeFollower(task: ItemReader, attribute: string): Follower {
   };
 }
 
-function decodeSlot(row: ItemReader, attribute: string): SlotOfTask {
+function decodeOccurrence(row: ItemReader, attribute: string): Occurrence {
   const { name, at, since } = row.map(attribute);
   if (typeof name !== 'string' || typeof at !== 'number' || (since !== undefined && typeof since !== 'number'))
-    throw row.corrupt(attribute, 'should hold the name of a schedule and a slot of it');
+    throw row.corrupt(attribute, 'should hold the name of a schedule and an occurrence of it');
   return { name, at, since };
 }
 
@@ -232,8 +232,8 @@ function decodeChildren(row: ItemReader, queue: string): BatchKey | undefined {
 
 /** The ring of past attempts, put in order by their counters. */
 function decodePast(row: ItemReader): readonly PastAttempt[] {
-  const slots = Array.from({ length: PAST_ATTEMPTS_KEPT }, (_, slot) => `past${slot}`);
-  const attempts = slots.flatMap((slot) => (row.has(slot) ? [decodePastAttempt(row, slot)] : []));
+  const names = Array.from({ length: PAST_ATTEMPTS_KEPT }, (_, nth) => `past${nth}`);
+  const attempts = names.flatMap((name) => (row.has(name) ? [decodePastAttempt(row, name)] : []));
   return attempts.sort((a, b) => a.leaseCounter - b.leaseCounter);
 }
 

@@ -28,7 +28,7 @@
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | its concurrency key: it takes a slot of the key while it runs | enqueue |
  * | line, ticket | S; N | the key of its line, and its position there, see `line-statements.ts` | enqueue, revive, renew |
- * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
+ * | schedule | M: name, at, since | its occurrence, and the previous run with a task; absent: none | enqueue |
  * | children | S | the batch of the children that it waits for | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
  * | work | N | number of its work, see `runId` in `../../task/task.ts`; absent: the first | renew, promote; replace after an attempt |
@@ -52,7 +52,7 @@ import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
-import { optionAttributes, slotAttribute } from './attributes.ts';
+import { optionAttributes, occurrenceAttribute } from './attributes.ts';
 import { HAS_NO_TASK } from './bar-statements.ts';
 import type { EndStamp } from './ended-entries.ts';
 import { LEAVE_READY, deadPlace, leaveFor } from './ended-entries.ts';
@@ -102,7 +102,7 @@ export function enqueueTask(
     ...placeOf(task, { now, shards }, seat),
     ...defined(optionAttributes(task)),
     ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch, notify }),
-    ...(schedule && { schedule: slotAttribute(schedule) }),
+    ...(schedule && { schedule: occurrenceAttribute(schedule) }),
     ...(children && { children: children.id }),
   };
   return createStatement('task.enqueue', table, row, { guard: HAS_NO_TASK, values: { ':nonce': nonce } });

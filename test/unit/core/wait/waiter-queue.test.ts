@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WaiterSlot } from '../../../../shared/core/wait/waiter-queue.ts';
+import type { Waiter } from '../../../../shared/core/wait/waiter-queue.ts';
 import { LONGEST_TIMER_MS } from '../../../../shared/core/runtime/clock.ts';
 import { WaiterQueue } from '../../../../shared/core/wait/waiter-queue.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -12,8 +12,8 @@ import { ManualClock } from '../../../support/manual-clock.ts';
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
 
-interface Waiter {
-  readonly turn: WaiterSlot<number>;
+interface Joined {
+  readonly turn: Waiter<number>;
   /** Whether its wait for the first place has ended. */
   isAwake: boolean;
   /** How many of its sleeps since then have ended. */
@@ -30,7 +30,7 @@ class StrictClock extends ManualClock {
   }
 }
 
-async function waitAndSleep(waiter: Waiter): Promise<void> {
+async function waitAndSleep(waiter: Joined): Promise<void> {
   await waiter.turn.come(Infinity, never);
   waiter.isAwake = true;
   for (;;) {
@@ -58,13 +58,13 @@ test('the first in each line is awake, whoever left before it', async () => {
     fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
       const clock = new StrictClock('2026-03-01T12:00:00Z');
       const turns = new WaiterQueue<number>(clock);
-      const lines = new Map(KEYS.flatMap((key) => KINDS.map((kind) => [`${key}/${kind}`, new Array<Waiter>()])));
+      const lines = new Map(KEYS.flatMap((key) => KINDS.map((kind) => [`${key}/${kind}`, new Array<Joined>()])));
       const told = new Map<string, number>();
       for (const next of steps) {
         const name = `${next.key}/${next.kind}`;
         const line = lines.get(name) ?? [];
         if (next.act === 'join') {
-          const waiter: Waiter = { turn: turns.join(next.key, next.kind), isAwake: false, woken: 0, releases: 0 };
+          const waiter: Joined = { turn: turns.join(next.key, next.kind), isAwake: false, woken: 0, releases: 0 };
           // Nobody has told this line anything since it was empty.
           if (line.length === 0) told.delete(name);
           line.push(waiter);

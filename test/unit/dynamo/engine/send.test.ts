@@ -6,7 +6,7 @@ import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { LeaseLostError } from '../../../../shared/core/errors.ts';
-import { takeSlot } from '../../../../shared/tasks/rows/slot-statements.ts';
+import { takeTick } from '../../../../shared/tasks/rows/tick-statements.ts';
 import type { Clock } from '../../../../shared/core/runtime/clock.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { CountingClock } from '../../../support/manual-clock.ts';
@@ -33,9 +33,12 @@ test('a process that was frozen between two attempts sends nothing when it wakes
     },
   };
   const sender = new Sender({ driver, runtime: { ...systemRuntime, clock } });
-  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
 
-  await expect(sender.write(slot, 'mine')).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
+  await expect(sender.write(tick, 'mine')).rejects.toMatchObject({
+    name: 'StoreUnavailableError',
+    applied: 'no',
+  });
   expect(attempts).toBe(1);
 });
 
@@ -48,9 +51,9 @@ test('sends nothing for a caller that gave up before its request was sent', asyn
     },
   };
   const sender = new Sender({ driver, runtime: systemRuntime });
-  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
 
-  await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+  await expect(sender.write(tick, 'mine', { signal: AbortSignal.abort() })).rejects.toMatchObject({
     name: 'StoreUnavailableError',
     applied: 'no',
     message: expect.stringContaining('nothing was sent') as string,
@@ -58,7 +61,7 @@ test('sends nothing for a caller that gave up before its request was sent', asyn
   const ensureTrusted = (): never => {
     throw new LeaseLostError('session s', 'expired', 'its time is over');
   };
-  await expect(sender.write(slot, 'mine', { signal: AbortSignal.abort(), ensureTrusted })).rejects.toThrow(
+  await expect(sender.write(tick, 'mine', { signal: AbortSignal.abort(), ensureTrusted })).rejects.toThrow(
     LeaseLostError,
   );
   expect(attempts).toBe(0);
@@ -70,8 +73,8 @@ test('a caller that is rejected after an attempt without an answer does not say 
   const driver = (kinds: Kind[]): DynamoDriver => ({
     attempt: () => Promise.reject(new DynamoFault(kinds.shift()!, { code: 'any', message: 'no longer allowed' })),
   });
-  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-  const write = (...kinds: Kind[]) => new Sender({ driver: driver(kinds), runtime: systemRuntime }).write(slot, 'mine');
+  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const write = (...kinds: Kind[]) => new Sender({ driver: driver(kinds), runtime: systemRuntime }).write(tick, 'mine');
 
   await expect(write('rejected')).rejects.toMatchObject({ name: 'ConfigurationError' });
   await expect(write('unanswered', 'rejected')).rejects.toMatchObject({
@@ -85,18 +88,18 @@ test('names all tables of a transaction that misses one, because the service doe
   const attempt = () =>
     Promise.reject(new DynamoFault('rejected', { code: 'ResourceNotFoundException', message: 'not found' }));
   const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
-  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-  const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item: { pk: 'x' } } }];
+  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const TransactItems = [{ Put: tick.input }, { Put: { TableName: 'orders', Item: { pk: 'x' } } }];
 
   await expect(
-    sender.transact({ verb: slot.verb, kind: 'transactWrite', input: { TransactItems } }, 'mine'),
+    sender.transact({ verb: tick.verb, kind: 'transactWrite', input: { TransactItems } }, 'mine'),
   ).rejects.toThrow('there is no table leasehold or orders in this account');
-  await expect(sender.write(slot, 'mine')).rejects.toThrow('there is no table leasehold in this account');
+  await expect(sender.write(tick, 'mine')).rejects.toThrow('there is no table leasehold in this account');
 });
 
 test('keeps the outcome if an observer throws', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
-  const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
   const observer = {
     onAttempt: () => {
       throw new TypeError('the metrics client is closed');
@@ -108,8 +111,8 @@ test('keeps the outcome if an observer throws', async () => {
   const refuses = (): Promise<never> =>
     Promise.reject(new DynamoFault('conditionFailed', { code: 'ConditionalCheckFailedException', message: 'no' }));
 
-  expect(await senderOn(answers).write(slot, 'mine')).toMatchObject({ kind: 'applied' });
-  expect(await senderOn(refuses).write(slot, 'mine')).toMatchObject({ kind: 'refused' });
+  expect(await senderOn(answers).write(tick, 'mine')).toMatchObject({ kind: 'applied' });
+  expect(await senderOn(refuses).write(tick, 'mine')).toMatchObject({ kind: 'refused' });
   expect(warned).toHaveBeenCalledOnce();
   warned.mockRestore();
 });
@@ -157,10 +160,14 @@ test('a caller gets the error within its budget, and no timer or listener is lef
       const runtime = { ...systemRuntime, clock: ports, random: { next: () => 0.5 } };
       const backoff = { baseMs: capMs / 2, capMs };
       const sender = new Sender({ driver, runtime, policy: { attemptTimeoutMs, budgetMs: 60_000, backoff } });
-      const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+      const tick = takeTick(
+        'leasehold',
+        { schedule: 'tick', scheduledTime: '18' },
+        { by: 'me', now: 0, nonce: 'mine' },
+      );
       const gaveUp = new AbortController();
 
-      const sent = sender.write(slot, 'mine', { budgetMs, signal: gaveUp.signal });
+      const sent = sender.write(tick, 'mine', { budgetMs, signal: gaveUp.signal });
       const ended = await clock.runUntil(
         sent.catch((error: unknown) => error),
         () => true,

@@ -5,7 +5,7 @@ import { createSdkDriver } from '../../../../shared/dynamo/wire/sdk-driver.ts';
 import { systemFault } from '../../../../shared/dynamo/wire/system-error.ts';
 import { clientSettings } from '../../../../shared/dynamo/wire/sdk.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { takeSlot } from '../../../../shared/tasks/rows/slot-statements.ts';
+import { takeTick } from '../../../../shared/tasks/rows/tick-statements.ts';
 import { readSession } from '../../../../shared/session/row/session-statements.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 
@@ -101,8 +101,8 @@ describe('a write with a value that cannot be stored', () => {
   const write = (Item: object): Promise<unknown> => {
     const client = new DynamoDBClient({ ...NOWHERE, ...clientSettings });
     const sender = new Sender({ driver: createSdkDriver(client), runtime, policy: POLICY });
-    const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-    const TransactItems = [{ Put: slot.input }, { Put: { TableName: 'orders', Item } }];
+    const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
+    const TransactItems = [{ Put: tick.input }, { Put: { TableName: 'orders', Item } }];
     return sender.transact({ verb: 'task.commit', kind: 'transactWrite', input: { TransactItems } }, 'mine');
   };
 

@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { createQueueStore } from '../../../../shared/tasks/rows/dynamo-queue-store.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { createSessionStore } from '../../../../shared/session/row/dynamo-session-store.ts';
-import { createSlotStore } from '../../../../shared/tasks/rows/dynamo-slot-store.ts';
+import { createTickStore } from '../../../../shared/tasks/rows/dynamo-tick-store.ts';
 import { createTaskStore } from '../../../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
@@ -39,7 +39,7 @@ const SETTINGS: DispatchSettings = {
 interface TickOptions {
   /** Sessions of live workers. */
   readonly live?: readonly string[];
-  readonly slot?: string;
+  readonly scheduledTime?: string;
   readonly by?: string;
   readonly store?: TaskStore;
 }
@@ -52,7 +52,7 @@ function open({
   const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
   const sender = new Sender({ driver: simulatedDriver(memoryDynamo(TABLE, () => clock.now())), runtime });
   const tasks = createTaskStore(sender, { table: TABLE, shards });
-  const slots = createSlotStore(sender, TABLE);
+  const ticks = createTickStore(sender, TABLE);
   const queues = createQueueStore(sender, TABLE);
   const stamp = () => ({ now: clock.now(), nonce: systemIds.unique() });
   const client = new TaskClient(
@@ -82,7 +82,7 @@ function open({
     await runWorker(registerTasks({ task }), ports, settings, new AbortController().signal);
     await session.end();
   };
-  let ticks = 0;
+  let count = 0;
   return {
     clock,
     tasks,
@@ -112,7 +112,12 @@ function open({
     },
     tick(
       settings: Partial<DispatchSettings> = {},
-      { slot = String(++ticks), by = `request of ${slot}`, store = tasks, live = [] }: TickOptions = {},
+      {
+        scheduledTime = String(++count),
+        by = `request of ${scheduledTime}`,
+        store = tasks,
+        live = [],
+      }: TickOptions = {},
     ): Promise<DispatchReport> {
       const workers = {
         startWorker: (event: WorkEvent) => Promise.resolve(void started.push(event)),
@@ -123,9 +128,9 @@ function open({
         throw error;
       };
       return dispatch(
-        { schedule: 'schedule', slot },
+        { schedule: 'schedule', scheduledTime },
         by,
-        { tasks: store, schedules: undefined, sessions, slots, queues, runtime, workers, onDamaged },
+        { tasks: store, schedules: undefined, sessions, ticks, queues, runtime, workers, onDamaged },
         { ...SETTINGS, shards, ...settings },
       );
     },
@@ -169,7 +174,7 @@ test('reads a few shards at a time, for any number of shards', async () => {
   expect(atMost).toBe(16);
 });
 
-describe('a tick that failed after it had taken its slot', () => {
+describe('a tick that failed after it had taken its row', () => {
   async function failOnce() {
     const q = open();
     await q.enqueue('a');
@@ -177,20 +182,20 @@ describe('a tick that failed after it had taken its slot', () => {
       ...q.tasks,
       page: () => Promise.reject(new StoreUnavailableError('task.page: gave up', { applied: 'no' })),
     };
-    await expect(q.tick({}, { slot: 'noon', by: 'first', store })).rejects.toThrow('gave up');
+    await expect(q.tick({}, { scheduledTime: 'noon', by: 'first', store })).rejects.toThrow('gave up');
     return q;
   }
 
   test('goes on when its invocation is tried again', async () => {
     const q = await failOnce();
 
-    expect(await q.tick({}, { slot: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
+    expect(await q.tick({}, { scheduledTime: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
   });
 
   test('is not continued by another invocation', async () => {
     const q = await failOnce();
 
-    expect(await q.tick({}, { slot: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
+    expect(await q.tick({}, { scheduledTime: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
   });
 });
 

@@ -4,7 +4,7 @@ import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { scheduleKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
-import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../../../shared/tasks/dispatch/recur.ts';
 import { createScheduleStore } from '../../../../shared/tasks/rows/dynamo-schedule-store.ts';
 import { createTaskStore } from '../../../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { ScheduleClient } from '../../../../shared/tasks/schedule/schedule-client.ts';
@@ -38,7 +38,7 @@ function open() {
     async tick() {
       const reported: unknown[] = [];
       const ports = { schedules, runtime };
-      const made = await enqueueDueSlots(QUEUE, ports, (error) => void reported.push(error));
+      const made = await enqueueDueOccurrences(QUEUE, ports, (error) => void reported.push(error));
       return { made, reported: reported.map(String) };
     },
     /** A tick whose process dies before its next write after so many. @returns whether it died */
@@ -54,7 +54,7 @@ function open() {
         },
       };
       const ports = { schedules: schedulesOf(mortal), runtime };
-      return Promise.race([died.promise, enqueueDueSlots(QUEUE, ports, () => {}).then(() => false)]);
+      return Promise.race([died.promise, enqueueDueOccurrences(QUEUE, ports, () => {}).then(() => false)]);
     },
   };
 }
@@ -76,9 +76,9 @@ test('serves a limited number of schedules per tick, reports how many wait, and 
 });
 
 test.each(['queue', 'skip', 'replace', 'allow'] as const)(
-  'makes each due slot once if the tick dies between any two writes: overlap %s',
+  'makes each due occurrence once if the tick dies between any two writes: overlap %s',
   async (overlap) => {
-    const slots = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z'];
+    const occurrences = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z'];
     for (let writes = 0, dies = true; dies; writes++) {
       const q = open();
       await q.client.define('hourly', 'report', {}, { cron: '0 * * * *', overlap, missed: 'all' });
@@ -87,8 +87,8 @@ test.each(['queue', 'skip', 'replace', 'allow'] as const)(
       dies = await q.tickUntil(writes);
       await q.tick();
 
-      const made = await Promise.all(slots.map((at) => q.tasks.get({ queue: QUEUE, id: `hourly@${at}` })));
-      const wanted = overlap === 'skip' ? [slots[0], undefined] : slots;
+      const made = await Promise.all(occurrences.map((at) => q.tasks.get({ queue: QUEUE, id: `hourly@${at}` })));
+      const wanted = overlap === 'skip' ? [occurrences[0], undefined] : occurrences;
       expect(made.map((task) => task && new Date(task.schedule?.at ?? NaN).toISOString())).toEqual(wanted);
     }
   },
@@ -111,7 +111,7 @@ test('starves no schedule because of foreign rows that stay due forever', async 
   expect(made).toBe(3);
 });
 
-test('covers each moment once by slots that were missed before a run by hand', async () => {
+test('covers each moment once by occurrences that were missed before a run by hand', async () => {
   const q = open();
   await q.client.define('hourly', 'report', {}, { cron: '0 * * * *', missed: 'all' });
   await q.clock.advance(HOUR_MS);
@@ -120,8 +120,8 @@ test('covers each moment once by slots that were missed before a run by hand', a
   const run = await q.client.run('hourly');
   await q.tick();
 
-  const slots = [1, 2, 3, 4].map((hour) => `hourly@2026-01-01T0${hour}:00:00.000Z`);
-  const ids = [...slots, run.kind === 'enqueued' ? run.task.id : ''];
+  const occurrences = [1, 2, 3, 4].map((hour) => `hourly@2026-01-01T0${hour}:00:00.000Z`);
+  const ids = [...occurrences, run.kind === 'enqueued' ? run.task.id : ''];
   const made = await Promise.all(ids.map((id) => q.tasks.get({ queue: QUEUE, id })));
   const spans = made.map((task) =>
     [task?.schedule?.since, task?.schedule?.at].map((ms) => ms && new Date(ms).toISOString().slice(11, 16)),

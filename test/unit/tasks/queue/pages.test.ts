@@ -14,7 +14,7 @@ import {
   taskKey,
 } from '../../../../shared/dynamo/engine/keys.ts';
 import { MAX_EPOCH_MS } from '../../../../shared/core/validate/moment.ts';
-import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../../../shared/tasks/dispatch/recur.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { ReadyTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
@@ -133,7 +133,7 @@ const READS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {
 const ACTS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {
   'a tick': ({ here, world }) => {
     world.clock.step(3_600_000);
-    return enqueueDueSlots('default', here.ports, () => undefined);
+    return enqueueDueOccurrences('default', here.ports, () => undefined);
   },
   'a retry of some': async ({ here, there }) => {
     const retried = await here.leasehold.operator.retryAll({ limit: 2, choose: ({ id }) => id !== 'dead 0' });

@@ -1,18 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import type { CronTimes } from '../../../../shared/tasks/schedule/cron.ts';
-import { lastSlotWithin, slotAfter, slotsWithoutMoment, validCron } from '../../../../shared/tasks/schedule/cron.ts';
+import {
+  lastOccurrenceWithin,
+  occurrenceAfter,
+  occurrencesWithoutMoment,
+  validCron,
+} from '../../../../shared/tasks/schedule/cron.ts';
 import type { ScheduleRecord } from '../../../../shared/tasks/schedule/schedule.ts';
-import { dueSlots } from '../../../../shared/tasks/schedule/schedule.ts';
+import { dueOccurrences } from '../../../../shared/tasks/schedule/schedule.ts';
 
 const HOURLY = { cron: '0 * * * *', zone: 'UTC' };
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
 
 const YEARS_MS = 4 * 366 * 86_400_000;
-const slotUpTo = (times: CronTimes, until: number) =>
-  lastSlotWithin((after) => slotAfter(times, after), { from: until - YEARS_MS, until });
+const occurrenceUpTo = (times: CronTimes, until: number) =>
+  lastOccurrenceWithin((after) => occurrenceAfter(times, after), { from: until - YEARS_MS, until });
 
-describe('the last slot up to a moment', () => {
+describe('the last occurrence up to a moment', () => {
   test.each([
     ['12:00:00.000', '12:00:00'],
     ['12:00:00.001', '12:00:00'],
@@ -21,22 +26,22 @@ describe('the last slot up to a moment', () => {
     ['12:59:59.001', '12:00:00'],
     ['12:59:59.999', '12:00:00'],
     ['13:00:00.000', '13:00:00'],
-  ])('at %s is %s', (moment, slot) => {
-    expect(slotUpTo(HOURLY, at(moment))).toBe(at(slot));
+  ])('at %s is %s', (moment, occurrence) => {
+    expect(occurrenceUpTo(HOURLY, at(moment))).toBe(at(occurrence));
   });
 
   test.each(['12:00:00.000', '12:00:00.001', '12:00:00.999'])(
     'returns second %s for a pattern of every second',
     (moment) => {
-      expect(slotUpTo({ cron: '* * * * * *', zone: 'UTC' }, at(moment))).toBe(at('12:00:00'));
+      expect(occurrenceUpTo({ cron: '* * * * * *', zone: 'UTC' }, at(moment))).toBe(at('12:00:00'));
     },
   );
 
   test('is never after the moment, and nothing lies between it and the next', () => {
     for (let moment = at('11:59:57'); moment < at('12:00:03'); moment += 37) {
-      const slot = slotUpTo(HOURLY, moment)!;
-      expect(slot).toBeLessThanOrEqual(moment);
-      expect(slotAfter(HOURLY, slot)).toBeGreaterThan(moment);
+      const occurrence = occurrenceUpTo(HOURLY, moment)!;
+      expect(occurrence).toBeLessThanOrEqual(moment);
+      expect(occurrenceAfter(HOURLY, occurrence)).toBeGreaterThan(moment);
     }
   });
 });
@@ -44,7 +49,10 @@ describe('the last slot up to a moment', () => {
 test('enqueues the last missed run just before the next, not the first', () => {
   const schedule = { ...HOURLY, missed: 'last', nextAt: at('09:00:00') } as ScheduleRecord;
 
-  expect(dueSlots(schedule, at('12:59:59.500'))).toEqual({ slots: [at('12:00:00')], nextAt: at('13:00:00') });
+  expect(dueOccurrences(schedule, at('12:59:59.500'))).toEqual({
+    occurrences: [at('12:00:00')],
+    nextAt: at('13:00:00'),
+  });
 });
 
 describe('hostile times', () => {
@@ -75,8 +83,10 @@ describe('hostile times', () => {
     ['0 0 30 2 *', undefined],
     ['0 0 29 2 *', '2024-02-29T00:00:00Z'],
     ['59 59 23 29 2 *', '2024-02-29T23:59:59Z'],
-  ])('that come never or once in years (%s) still have their last slot, or none', (cron, slot) => {
-    expect(slotUpTo({ cron, zone: 'UTC' }, NOW)).toBe(slot === undefined ? undefined : Date.parse(slot));
+  ])('that come never or once in years (%s) still have their last occurrence, or none', (cron, occurrence) => {
+    expect(occurrenceUpTo({ cron, zone: 'UTC' }, NOW)).toBe(
+      occurrence === undefined ? undefined : Date.parse(occurrence),
+    );
   });
 });
 
@@ -125,12 +135,12 @@ describe('patterns that another cron understands otherwise, or that do not exist
   ])('in %s, %s has no moment for %j of a year', (zone, cron, left) => {
     const year = { after: Date.parse('2027-01-01T00:00Z'), before: Date.parse('2027-12-31T00:00Z') };
 
-    expect(slotsWithoutMoment({ cron, zone }, year)).toEqual(left.map((one) => Date.parse(one)));
+    expect(occurrencesWithoutMoment({ cron, zone }, year)).toEqual(left.map((one) => Date.parse(one)));
   });
 
   test.each(['0-23', '0-11,12-23', '*'])('hours %s include the hour that is repeated in autumn', (hours) => {
     const times = { cron: `0 ${hours} * * *`, zone: 'Europe/Berlin' };
 
-    expect(slotAfter(times, Date.parse('2027-10-31T00:00:00Z'))).toBe(Date.parse('2027-10-31T01:00:00Z'));
+    expect(occurrenceAfter(times, Date.parse('2027-10-31T00:00:00Z'))).toBe(Date.parse('2027-10-31T01:00:00Z'));
   });
 });

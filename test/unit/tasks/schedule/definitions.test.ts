@@ -1,4 +1,4 @@
-/** A schedule that has no slot any more, and one that is not paused. */
+/** A schedule that has no occurrence any more, and one that is not paused. */
 import { describe, expect, test } from 'vitest';
 import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defineSchedule } from '../../../../shared/tasks/schedule/declaration.ts';
@@ -8,14 +8,14 @@ import { Story } from '../../../support/story.ts';
 const HOUR = 3_600_000;
 const NOON = Date.parse(STARTS_AT);
 
-describe('a schedule without a slot before its end', () => {
+describe('a schedule without an occurrence before its end', () => {
   const CRON = { cron: '0 * * * *' };
 
   test.each([HOUR / 2, -HOUR])('is refused, if it ends %i ms from now', async (ms) => {
     const { leasehold } = new Story().here;
 
     await expect(schedulesOf(leasehold).define('s', 'report', {}, { ...CRON, endAt: NOON + ms })).rejects.toThrow(
-      'schedule s: no slot from now',
+      'schedule s: no occurrence from now',
     );
   });
 
@@ -33,7 +33,7 @@ describe('a schedule without a slot before its end', () => {
   });
 });
 
-test('resuming a schedule that is not paused keeps the slots that it owes', async () => {
+test('resuming a schedule that is not paused keeps the occurrences that it owes', async () => {
   const { here, world } = new Story();
   const schedules = schedulesOf(here.leasehold);
   await schedules.define('s', 'report', {}, { cron: '0 * * * *' });

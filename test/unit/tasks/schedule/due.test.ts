@@ -1,22 +1,25 @@
-/** The last slot of a span, the spread of jitter, and what a slot covers. */
+/** The last occurrence of a span, the spread of jitter, and what an occurrence covers. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { lastSlotWithin } from '../../../../shared/tasks/schedule/cron.ts';
-import { jitterOf, slotOf } from '../../../../shared/tasks/schedule/schedule.ts';
+import { lastOccurrenceWithin } from '../../../../shared/tasks/schedule/cron.ts';
+import { jitterOf, occurrenceOf } from '../../../../shared/tasks/schedule/schedule.ts';
 
-describe('the last slot of a span', () => {
+describe('the last occurrence of a span', () => {
   const edge = fc.record({ second: fc.integer({ min: 0, max: 40 }), more: fc.constantFrom(-1, 0, 0, 1, 500) });
   const seconds = fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 40 });
 
   test('is the one that a walk through the span meets last', () => {
     fc.assert(
       fc.property(seconds, edge, edge, (all, start, end) => {
-        const slots = all.map((second) => second * 1_000).sort((a, b) => a - b);
+        const occurrences = all.map((second) => second * 1_000).sort((a, b) => a - b);
         const [from, until] = [start, end].map(({ second, more }) => second * 1_000 + more) as [number, number];
 
-        const found = lastSlotWithin((after) => slots.find((slot) => slot > after), { from, until });
+        const found = lastOccurrenceWithin((after) => occurrences.find((occurrence) => occurrence > after), {
+          from,
+          until,
+        });
 
-        expect(found).toBe(slots.findLast((slot) => from <= slot && slot <= until));
+        expect(found).toBe(occurrences.findLast((occurrence) => from <= occurrence && occurrence <= until));
       }),
       { seed: 7, numRuns: 2_000 },
     );
@@ -40,6 +43,6 @@ test.each([
   ['an earlier one', 3, 5, 3],
   ['the same', 5, 5, 5],
   ['a later one', 7, 5, 5],
-])('a slot whose latest was %s covers what no task covers yet', (_what, lastAt, slot, since) => {
-  expect(slotOf({ name: 's', lastAt }, slot)).toEqual({ name: 's', at: slot, since });
+])('an occurrence whose latest was %s covers what no task covers yet', (_what, lastAt, occurrence, since) => {
+  expect(occurrenceOf({ name: 's', lastAt }, occurrence)).toEqual({ name: 's', at: occurrence, since });
 });

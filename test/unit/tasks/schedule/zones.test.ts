@@ -1,7 +1,7 @@
-/** Slots in ten zones over two years, compared with a table of local times from `Intl` and an independent matcher. */
+/** Occurrences in ten zones over two years, compared with a table of local times from `Intl` and an independent matcher. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { slotAfter } from '../../../../shared/tasks/schedule/cron.ts';
+import { occurrenceAfter } from '../../../../shared/tasks/schedule/cron.ts';
 
 const ZONES = [
   ...['Europe/Berlin', 'Europe/London', 'America/New_York', 'America/Sao_Paulo', 'America/St_Johns'],
@@ -62,7 +62,7 @@ const changesOf = (zone: string): readonly number[] =>
   });
 
 interface Pattern {
-  /** The slots of an expression with six fields. */
+  /** The occurrences of an expression with six fields. */
   readonly second: number | undefined;
   readonly minutes: readonly number[];
   readonly hours: readonly number[] | { readonly step: number };
@@ -85,13 +85,13 @@ function cronOf({ second, minutes, hours, weekday }: Pattern): string {
 }
 
 /** Returns every matching moment of the span; with a fixed hour, only the first minute of each repeated local time. */
-function slotsOf(
+function occurrencesOf(
   zone: string,
   { second = 0, minutes, hours, weekday }: Pattern,
   from: number,
   until: number,
 ): readonly number[] {
-  const slots: number[] = [];
+  const occurrences: number[] = [];
   const seen = new Set<number>();
   for (let at = from - LONGEST_REPEAT; at < until; at += MINUTE) {
     const local = localOf(zone, at);
@@ -99,12 +99,12 @@ function slotsOf(
     if (!isHour || !minutes.includes(local.minute) || (weekday ?? local.weekday) !== local.weekday) continue;
     const isRepeated = seen.has(local.total);
     seen.add(local.total);
-    if (at >= from && ('step' in hours || !isRepeated)) slots.push(at + second * 1_000);
+    if (at >= from && ('step' in hours || !isRepeated)) occurrences.push(at + second * 1_000);
   }
-  return slots;
+  return occurrences;
 }
 
-describe.each(ZONES)('slots in %s', (zone) => {
+describe.each(ZONES)('occurrences in %s', (zone) => {
   const changes = changesOf(zone);
 
   test(`are those of the local time there, around its ${changes.length} changes and elsewhere`, () => {
@@ -115,21 +115,21 @@ describe.each(ZONES)('slots in %s', (zone) => {
       fc.property(patterns, starts, (pattern, start) => {
         const [from, until] = [start * MINUTE, start * MINUTE + 1.5 * DAY];
         const found: number[] = [];
-        let slot = slotAfter({ cron: cronOf(pattern), zone }, from - 1);
-        while (slot !== undefined && slot < until) {
-          found.push(slot);
-          slot = slotAfter({ cron: cronOf(pattern), zone }, slot);
+        let occurrence = occurrenceAfter({ cron: cronOf(pattern), zone }, from - 1);
+        while (occurrence !== undefined && occurrence < until) {
+          found.push(occurrence);
+          occurrence = occurrenceAfter({ cron: cronOf(pattern), zone }, occurrence);
         }
-        expect(found).toEqual(slotsOf(zone, pattern, from, until));
+        expect(found).toEqual(occurrencesOf(zone, pattern, from, until));
       }),
       { numRuns: 15, seed: 41 },
     );
   });
 });
 
-test('a missing slot is left out, a double slot runs once, and an hourly schedule runs each hour', () => {
+test('a missing occurrence is left out, a double occurrence runs once, and an hourly schedule runs each hour', () => {
   const next = (cron: string, after: string, zone = 'Europe/Berlin') =>
-    new Date(slotAfter({ cron, zone }, Date.parse(after))!).toISOString();
+    new Date(occurrenceAfter({ cron, zone }, Date.parse(after))!).toISOString();
 
   expect(next('30 2 * * *', '2026-03-28T02:00:00Z')).toBe('2026-03-30T00:30:00.000Z');
   expect(next('30 2 * * *', '2026-10-24T12:00:00Z')).toBe('2026-10-25T00:30:00.000Z');

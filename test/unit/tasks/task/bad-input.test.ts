@@ -108,7 +108,7 @@ test.each([
   ['a schedule that is none', { cron: 'every now and then' }, 'cron'],
   ['a zone that is none', { cron: '0 3 * * *', zone: 'Atlantis/Poseidonis' }, 'zone'],
   [
-    'an unknown policy for missed slots',
+    'an unknown policy for missed occurrences',
     { cron: '0 3 * * *', missed: 'some' },
     'missed = "some": must be one of skip, last',
   ],

@@ -222,7 +222,7 @@ describe('with a provider that is registered', () => {
     expect(await kept()).toBeUndefined();
   });
 
-  test('begins a trace for each slot of a schedule', async () => {
+  test('begins a trace for each occurrence of a schedule', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.schedules.define('hourly', child, {}, { cron: '0 * * * *', zone: 'UTC' });
     await kit.advance('61m');

@@ -1,4 +1,4 @@
-/** Turns a slot into a task, as `enqueue` would create it, and applies the schedule's overlap policy. */
+/** Turns an occurrence into a task, as `enqueue` would create it, and applies the schedule's overlap policy. */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { NewTask } from '../task/task-store.ts';
@@ -6,49 +6,53 @@ import { newTaskOf } from '../task/task-request.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import type { MakeOutcome, ScheduleStore } from './schedule-store.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
-import { lineOfSchedule, slotOf, slotTaskId } from './schedule.ts';
+import { lineOfSchedule, occurrenceOf, occurrenceTaskId } from './schedule.ts';
 
-export interface GivePorts {
-  readonly schedules: Pick<ScheduleStore, 'makeSlot' | 'stopEarlier'>;
+export interface OccurrencePorts {
+  readonly schedules: Pick<ScheduleStore, 'makeOccurrence' | 'stopEarlier'>;
   readonly runtime: Runtime;
   readonly spans?: TaskSpans | undefined;
 }
 
-/** A slot, the due time of its task, and the schedule's next slot. */
-export interface GivenSlot {
+/** An occurrence, the due time of its task, and the schedule's next occurrence. */
+export interface DueOccurrence {
   readonly at: number;
   readonly runAt: number;
   readonly nextAt: number | undefined;
 }
 
 /**
- * With `replace`, earlier tasks are first requested to stop. After a crash in between, the slot is still due.
+ * With `replace`, earlier tasks are first requested to stop. After a crash in between, the occurrence is still due.
  * @throws ConfigurationError when the row contains options that this version does not know
  */
-export async function giveSlot(schedule: ScheduleRecord, slot: GivenSlot, ports: GivePorts): Promise<MakeOutcome> {
+export async function makeOccurrence(
+  schedule: ScheduleRecord,
+  occurrence: DueOccurrence,
+  ports: OccurrencePorts,
+): Promise<MakeOutcome> {
   const { schedules, runtime, spans } = ports;
-  const { at, nextAt } = slot;
-  const task = await slotTaskOf(schedule, slot, runtime);
+  const { at, nextAt } = occurrence;
+  const task = await occurrenceTaskOf(schedule, occurrence, runtime);
   const { overlap } = schedule;
   if (overlap === 'replace')
     await schedules.stopEarlier(schedule, at, `replaced by ${task.id}`.slice(0, REASON_CHARACTERS), runtime);
-  const traced = spans?.create(task, slot.runAt) ?? task;
+  const traced = spans?.create(task, occurrence.runAt) ?? task;
   const step = { nextAt, lastAt: at, onlyIfIdle: overlap === 'skip' };
-  return schedules.makeSlot(schedule, traced, step, stampOf(runtime));
+  return schedules.makeOccurrence(schedule, traced, step, stampOf(runtime));
 }
 
 /** @throws ConfigurationError */
-export async function slotTaskOf(
+export async function occurrenceTaskOf(
   schedule: ScheduleDefinition & Pick<ScheduleRecord, 'lastAt'>,
-  { at, runAt }: Pick<GivenSlot, 'at' | 'runAt'>,
+  { at, runAt }: Pick<DueOccurrence, 'at' | 'runAt'>,
   runtime: Runtime,
 ): Promise<NewTask> {
   const { queue, task: name, input, options, overlap } = schedule;
-  const id = slotTaskId(schedule, at);
+  const id = occurrenceTaskId(schedule, at);
   const task = await newTaskOf(name, input, { ...options, id, delay: new Date(runAt) }, { runtime, queue });
   // Tasks with `ordered` and their own key use that key's line.
   const line = overlap === 'allow' ? task.line : (task.line ?? lineOfSchedule(schedule));
-  return { ...task, line, dedup: undefined, schedule: slotOf(schedule, at) };
+  return { ...task, line, dedup: undefined, schedule: occurrenceOf(schedule, at) };
 }
 
 const REASON_CHARACTERS = 200;

@@ -1,7 +1,7 @@
-/** The slots of a schedule, as operators see the next ones, and as traces see the tasks of due ones. */
+/** The occurrences of a schedule, as operators see the next ones, and as traces see the tasks of due ones. */
 import { expect, test } from 'vitest';
 import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
-import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
+import { enqueueDueOccurrences } from '../../../../shared/tasks/dispatch/recur.ts';
 import type { ScheduleOptions } from '../../../../shared/tasks/schedule/declaration.ts';
 import { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
 import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
@@ -21,23 +21,23 @@ test.each([
   ['that goes on', {}, ['13:00:00', '14:00:00', '15:00:00']],
   ['that ends', { endAt: NOON + 2 * HOUR }, ['13:00:00']],
   ['that begins later', { startAt: NOON + 5 * HOUR }, ['17:00:00', '18:00:00', '19:00:00']],
-])('a schedule %s has no more next slots than are asked for', async (_what, options, slots) => {
+])('a schedule %s has no more next occurrences than are asked for', async (_what, options, occurrences) => {
   const story = new Story();
   await define(story, options);
   const schedules = schedulesOf(story.here.leasehold);
   const row = (await schedules.get('s'))!;
 
-  for (const limit of [0, 1, 3]) expect(schedules.next(row, limit).map(time)).toEqual(slots.slice(0, limit));
+  for (const limit of [0, 1, 3]) expect(schedules.next(row, limit).map(time)).toEqual(occurrences.slice(0, limit));
 });
 
-test('the span of a task of a slot has its due time, and is in its row', async () => {
+test('the span of a task of an occurrence has its due time, and is in its row', async () => {
   const story = new Story();
   const { here, there, world } = story;
   const notes = new NotedSpans();
   await define(story, { jitter: '10m', missed: 'all' });
   world.clock.step(2 * HOUR);
 
-  await enqueueDueSlots('default', { ...here.ports, spans: new TaskSpans(notes) }, () => undefined);
+  await enqueueDueOccurrences('default', { ...here.ports, spans: new TaskSpans(notes) }, () => undefined);
 
   const spans = notes.all.map(({ draft, end }) => `${draft.name} ${time(draft.startAt)} to ${time(end?.at)}`);
   const rows = await Promise.all(

@@ -1,4 +1,4 @@
-/** Writes of schedules that affect tasks: creating a slot's task while advancing the schedule, and stopping earlier tasks. */
+/** Writes of schedules that affect tasks: creating an occurrence's task while advancing the schedule, and stopping earlier tasks. */
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -10,7 +10,7 @@ import type { Sender } from '../../dynamo/engine/send.ts';
 import { actionOf, isBlind, together, tokenOf } from '../../dynamo/engine/transaction.ts';
 import type { MakeOutcome, ScheduleStep } from '../schedule/schedule-store.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
-import { LEFT_OUT_KEPT, lineOfSchedule, slotTaskId } from '../schedule/schedule.ts';
+import { LEFT_OUT_KEPT, lineOfSchedule, occurrenceTaskId } from '../schedule/schedule.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
@@ -22,7 +22,7 @@ import { requestCancel } from './task/operator-statements.ts';
 import { decodeTask } from './task/task-codec.ts';
 import { enqueueTask, readTask } from './task/task-statements.ts';
 
-export class SlotMaker {
+export class OccurrenceMaker {
   readonly #sender: Sender;
   readonly #options: TaskStoreOptions;
   readonly #lines: Lines;
@@ -66,9 +66,9 @@ export class SlotMaker {
     const line = await this.#lines.get(queue, lineOfSchedule(schedule));
     let since = schedule.lastAt;
     let left = line === undefined ? 0 : line.tail + 1 - line.turn;
-    // Each task of a slot names the one before it. A retried one may be behind later ones.
+    // Each task of an occurrence names the one before it. A retried one may be behind later ones.
     for (let read = 0; read < EARLIER_READ && left > 0 && since !== undefined; read++) {
-      const id = slotTaskId(schedule, since);
+      const id = occurrenceTaskId(schedule, since);
       const task: TaskRecord | undefined = await retryContended(describeTask({ queue, id }), runtime, async () => {
         const current = await this.#tasks.get(readTask(this.#options.table, queue, id));
         const isOver = current === undefined || !isEarlier(current, schedule, at);
@@ -98,9 +98,9 @@ export class SlotMaker {
 /** Earlier tasks of a schedule that are read to be stopped. */
 const EARLIER_READ = 100;
 
-/** False for a task outside the line, and for one that another dispatcher has created for the same slot or a later one. */
-function isEarlier({ links, schedule: slot }: TaskRecord, schedule: ScheduleRecord, at: number): boolean {
-  return slot !== undefined && slot.at < at && links?.line?.key === lineOfSchedule(schedule);
+/** False for a task outside the line, and for one that another dispatcher has created for the same occurrence or a later one. */
+function isEarlier({ links, schedule: occurrence }: TaskRecord, schedule: ScheduleRecord, at: number): boolean {
+  return occurrence !== undefined && occurrence.at < at && links?.line?.key === lineOfSchedule(schedule);
 }
 
 function isApplied({ kind }: { readonly kind: 'applied' | 'refused' }): boolean {
