@@ -133,7 +133,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: HINT_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [groupEntries(queue)] },
-    { on: 'table', actions: ['Query', 'PutItem'], keys: [journalRows(queue), arrivalRows(queue)] },
+    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem'], keys: [journalRows(queue), arrivalRows(queue)] },
   ];
 }
 

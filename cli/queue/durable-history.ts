@@ -10,8 +10,8 @@ import { tableText } from '../listing.ts';
 import { printable, relative, shortened } from '../output.ts';
 
 export async function durableHistory(store: TaskStore, task: TaskRecord): Promise<readonly HistoryEvent[]> {
-  const parts = await store.journalParts(task);
-  const texts = [...parts.flatMap(elementsOfPart), ...(task.journal?.elements ?? []).flatMap(unpacked)];
+  const { texts: parts } = await store.journalParts(task);
+  const texts = [...[...parts.values()].flatMap(elementsOfPart), ...(task.journal?.elements ?? []).flatMap(unpacked)];
   return historyOf(task, texts);
 }
 

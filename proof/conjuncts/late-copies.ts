@@ -10,6 +10,8 @@ const MAY_DO_AGAIN: Readonly<Record<string, string>> = {
   'task.requestCancel': 'a wish: whoever runs the task hears of the one or of the other',
   'payload.put': 'once its task is done, a row that nothing names: TTL deletes it',
   'payload.delete': 'deletes what a late put has left',
+  'journal.put': 'the same text, kept longer: TTL deletes it',
+  'journal.expire': 'the end of life that a late put has changed',
   'ratelimit.take':
     'after another take it is not known any more, and takes tokens that nobody uses: never too many are given',
 };

@@ -74,7 +74,7 @@ HasSeen(x, a) == Len(x.tail) = a.seen
 CanWriteJournal(x, a) == IsMyLater(x.t, a) /\ HasSeen(x, a)
 \* task.checkpoint: what its holder knows is one element.
 Checkpointed(x, a) == [x EXCEPT !.t = Progressed(@, a), !.tail = <<a.all \o a.new>>]
-\* task.spill, with journal.put in its transaction: it leaves the row. A part that has the number already is replaced.
+\* task.spill, after journal.put under a name of its own: it leaves the row, which names the part, and that the ones before it.
 Spilled(x, a) ==
   [x EXCEPT !.t = Progressed(@, a), !.tail = <<>>, !.parts = Append(SubSeq(@, 1, Lesser(a.np, Len(@))), a.all \o a.new)]
 \* task.suspend: likewise, and ready again at its time. The attempt is given back.

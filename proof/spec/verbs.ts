@@ -81,6 +81,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   'audit.': 'a record for people',
   'epoch.': 'only on a table at rest: it lifts counters without a holder',
   'failure.': 'past failures are rows beside the protocol',
+  'journal.': 'rows of older elements: nobody reads one before task.spill has named it, or after TTL may delete it',
   'key.recount': "an operator's repair of a count that no write of the models makes wrong",
   'lock.acquireAll': 'several acquires in one transaction, each as it was observed',
   'lock.commit': 'a value of a free key',

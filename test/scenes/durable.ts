@@ -11,12 +11,11 @@ import { ERROR, inAMinute, listing, numbered, running, stamped, storeOf } from '
 
 const journalsOf = (process: Process): JournalStore => createJournalStore(storeOf(process));
 const OPEN = 'op.secret';
+const PART = { name: '1.1.0', before: undefined, text: '[]' };
 const WRITE: CheckpointWrite = {
   elements: ['{"e":[],"w":[1,1]}'],
   seen: 0,
   newParts: [],
-  parts: 0,
-  life: 1,
   keptUntil: 1,
   opened: [],
   closed: [],
@@ -40,6 +39,16 @@ async function suspended(party: Party): Promise<RunningTask> {
   return task;
 }
 
+const spills = (process: Process, task: RunningTask, stamp = numbered(process)) =>
+  journalsOf(process).checkpoint(claimOf(task), { ...WRITE, elements: [], newParts: [PART] }, stamp);
+
+/** A task that runs, with a part of its journal in a separate row. */
+async function withPart(party: Party): Promise<RunningTask> {
+  const task = await running()(party);
+  await spills(party.here, task, { ...stamped(party.here), sequence: 1 });
+  return (await storeOf(party.here).get(task)) as RunningTask;
+}
+
 const answers = ({ here }: Party, task: RunningTask) =>
   here.leasehold.tasks.callbacks.succeed(callbackIdOf(task, OPEN), 'yes');
 const isAnswered = ({ there }: Party, task: RunningTask) =>
@@ -52,8 +61,11 @@ export const DURABLE = [
   }),
   scene('task.spill', 'checkpoint that moves older elements', {
     before: running(),
-    act: ({ here }, task) =>
-      journalsOf(here).checkpoint(claimOf(task), { ...WRITE, elements: [], newParts: ['[]'] }, numbered(here)),
+    act: ({ here }, task) => spills(here, task),
+  }),
+  scene('journal.put', 'row of the moved elements', {
+    before: running(),
+    act: ({ here }, task) => spills(here, task),
   }),
   scene('task.suspend', 'suspension', {
     before: running(),
@@ -93,14 +105,19 @@ export const DURABLE = [
     before: suspended,
     act: ({ here }, task) => here.leasehold.tasks.callbacks.heartbeat(callbackIdOf(task, OPEN)),
   }),
+  scene('journal.expire', 'end of a durable task with moved elements', {
+    before: withPart,
+    act: ({ here }, task) =>
+      journalsOf(here).end(
+        claimOf(task),
+        [],
+        { apart: { parts: [PART.name], arrivals: [] } },
+        { ...stamped(here), sequence: 2 },
+      ),
+  }),
   scene('journal.page', 'read the moved elements of a journal', {
-    before: async (party) => {
-      const task = await running()(party);
-      const write = { ...WRITE, elements: [], newParts: ['[]'] };
-      await journalsOf(party.here).checkpoint(claimOf(task), write, numbered(party.here));
-      return (await storeOf(party.here).get(task)) as RunningTask;
-    },
-    act: ({ here }, task) => storeOf(here).journalParts(task),
+    before: withPart,
+    act: async ({ here }, task) => [...(await storeOf(here).journalParts(task)).texts.values()],
   }),
   scene('arrival.page', 'read answers', {
     before: async (party) => {

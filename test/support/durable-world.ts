@@ -114,8 +114,11 @@ export class DurableWorld {
 
   async history(id: string): Promise<readonly HistoryEvent[]> {
     const task = await this.task(id);
-    const parts = await this.stores.tasks.journalParts(task);
-    return historyOf(task, [...parts.flatMap(elementsOfPart), ...(task.journal?.elements ?? []).flatMap(unpacked)]);
+    const { texts } = await this.stores.tasks.journalParts(task);
+    return historyOf(task, [
+      ...[...texts.values()].flatMap(elementsOfPart),
+      ...(task.journal?.elements ?? []).flatMap(unpacked),
+    ]);
   }
 
   /**

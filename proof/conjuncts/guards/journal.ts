@@ -1,9 +1,15 @@
 /** Late writes to the journal of a durable task, and of what arrives for it. */
+import { journalKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { CheckpointWrite } from '../../../shared/tasks/durable/journal-store.ts';
 import { arrive, beat } from '../../../shared/tasks/rows/task/arrival-statements.ts';
 import { barCommit } from '../../../shared/tasks/rows/task/commit-statements.ts';
 import { followTask } from '../../../shared/tasks/rows/task/follower-statements.ts';
-import { endDurable, suspendTask, writeJournal } from '../../../shared/tasks/rows/task/journal-statements.ts';
+import {
+  endDurable,
+  expireRow,
+  suspendTask,
+  writeJournal,
+} from '../../../shared/tasks/rows/task/journal-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { Cases, Rows } from './rows.ts';
@@ -16,8 +22,6 @@ const WRITE: CheckpointWrite = {
   elements: ['{}'],
   seen: 0,
   newParts: [],
-  parts: 0,
-  life: 1,
   keptUntil: NOW,
   opened: [],
   closed: [],
@@ -31,7 +35,12 @@ type Send = (rows: Rows, claim: RunningTask, at: At) => ReturnType<typeof writeJ
 const checkpoint: Send = (rows, claim, { seen, sequence }) =>
   writeJournal(TABLE, claim, { ...WRITE, seen }, { ...rows.stamp(), sequence });
 const spill: Send = (rows, claim, { seen, sequence }) =>
-  writeJournal(TABLE, claim, { ...WRITE, elements: [], newParts: ['[]'], seen }, { ...rows.stamp(), sequence });
+  writeJournal(
+    TABLE,
+    claim,
+    { ...WRITE, elements: [], newParts: [{ name: '1.1.0', before: undefined, text: '[]' }], seen },
+    { ...rows.stamp(), sequence },
+  );
 const suspend: Send = (rows, claim, { seen, sequence }) =>
   suspendTask(TABLE, claim, { elements: ['{}'], seen, readyAt: NOW + 60_000 }, 1, { ...rows.stamp(), sequence });
 
@@ -119,4 +128,5 @@ export const JOURNAL_CASES: Cases = {
     rows.write(arrives(rows));
     return beat(TABLE, { queue, id }, { openKey: OPEN, op: 'op' }, NOW);
   },
+  'journal.expire: attribute_exists(#ttl)': () => expireRow(TABLE, journalKey('q', 'id', '1.1.0'), NOW),
 };

@@ -64,8 +64,8 @@ export const journal: Family = (assumptions, report) => {
   const rows = new Map<string, DynamoItem>();
   /** When an operator last brought an ended task back. */
   const revived = new Map<string, number>();
-  /** The texts of part rows, by the name of the row. */
-  const parts = new Map<string, string>();
+  /** Part rows, by the name of the row. */
+  const parts = new Map<string, DynamoItem>();
   /** Contents of arrivals, by the name of their row. */
   const contents = new Map<string, string>();
   /** Texts of all arrived answers, and the keys of the accepted ones. */
@@ -83,7 +83,7 @@ export const journal: Family = (assumptions, report) => {
     if (row.startsWith('journal#')) {
       if (before !== undefined && !isDeepStrictEqual(before.text, after?.text))
         report('JOURNAL', row, 'a part of a journal was changed');
-      parts.set(row, textOf(after?.text) ?? '');
+      if (after !== undefined) parts.set(row, after);
     } else if (row.startsWith('arrival#')) contents.set(row, textOf(after?.text) ?? '');
     else if (row.startsWith(`${USER_TABLE}/step-`)) onReceipt(event);
     else if (isTask(row)) onTask(event);
@@ -256,12 +256,14 @@ export const journal: Family = (assumptions, report) => {
     const own = elements.flatMap((one) =>
       typeof one === 'string' ? [one] : (JSON.parse(textOf(one) ?? '[]') as string[]),
     );
-    const place = `${row.replace(/^task#/, 'journal#')}/part#${String(item.journalLife)}#`;
-    const before = Array.from({ length: Number(item.journalParts ?? 0) }, (_, n) => {
-      const text = parts.get(`${place}${String(n).padStart(6, '0')}`) ?? '[]';
-      return JSON.parse(text) as string[];
-    });
-    return [...before.flat(), ...own];
+    const before: string[] = [];
+    let name = item.journalPart;
+    while (typeof name === 'string') {
+      const part = parts.get(`${row.replace(/^task#/, 'journal#')}/part#${name}`);
+      before.unshift(...(JSON.parse(textOf(part?.text) ?? '[]') as string[]));
+      name = part?.before;
+    }
+    return [...before, ...own];
   }
 
   return {

@@ -170,13 +170,21 @@ function isLeftOpen({ called: { verb }, isByCopy, isDenied, isOfKey, returned }:
 /** Advisory attributes from workers to planners, and between wakers. */
 const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts']);
 
-/** The nonce stays when a holder is notified, and a payload is removed: no other attribute may change then. */
+/**
+ * The nonce stays when a holder is notified, and a payload is removed: no other attribute may change then. Rows of a journal have none:
+ * only their end of life may change.
+ */
 function isUnstamped({ row, before, after }: Applied): boolean {
-  if (row.startsWith('arrival#') && before === undefined) return true;
+  const isApart = row.startsWith('arrival#') || row.startsWith('journal#');
+  if (before === undefined && isApart) return true;
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
   return Object.keys({ ...before, ...after }).every(
     (name) =>
-      name === 'revoked' || ARRIVES.has(name) || HINTS.has(name) || isDeepStrictEqual(before[name], after?.[name]),
+      name === 'revoked' ||
+      (isApart && name === 'ttl') ||
+      ARRIVES.has(name) ||
+      HINTS.has(name) ||
+      isDeepStrictEqual(before[name], after?.[name]),
   );
 }
 

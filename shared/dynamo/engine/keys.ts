@@ -55,15 +55,11 @@ export const failureKey = (queue: string, id: string): RowKey => rowKey('failure
 /** The turn of a key's tasks that run in order. */
 export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
 /**
- * Older elements of the journal of a durable task. @param at the life of the journal, which is one work of the task, and the part's number
+ * Older elements of the journal of a durable task. @param part its name, which only one write of one claim gives
  */
-export const journalKey = (
-  queue: string,
-  id: string,
-  at: { readonly life: number; readonly part: number },
-): RowKey => ({
+export const journalKey = (queue: string, id: string, part: string): RowKey => ({
   pk: rowKey('journal', [queue, id]).pk,
-  sk: joinKey(['part', String(at.life), String(at.part).padStart(6, '0')]),
+  sk: sortKey('part', part),
 });
 /** An external event for an operation of a durable task. */
 export const arrivalKey = (queue: string, id: string, openKey: string): RowKey => ({

@@ -128,7 +128,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // payload, and a task that has one
   ...['text', 'payload'],
   // durable task, and a task that one waits for
-  ...['journal', 'journalParts', 'journalLife', 'open', 'beats', 'notify'],
+  ...['journal', 'journalPart', 'open', 'beats', 'notify'],
   // bar against late copies of new tasks
   'barred',
   // line, and a task that stands in one

@@ -22,7 +22,7 @@ interface Sent {
   readonly payload: 'put get delete';
   readonly failure: 'keep get';
   readonly arrival: 'put page';
-  readonly journal: 'page';
+  readonly journal: 'put expire page';
   readonly audit: 'begin end page';
   readonly epoch: 'raise';
 }
@@ -34,7 +34,6 @@ interface Beside {
   readonly batch: 'countDown';
   readonly key: 'enter leave';
   readonly line: 'join passAndJoin';
-  readonly journal: 'put';
 }
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;

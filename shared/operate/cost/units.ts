@@ -75,7 +75,7 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
 const CALLBACK_UNITS = 7.5;
 /** The first steps fit into the task's row; later ones move to separate rows: measured. */
 const STEPS_IN_ROW = 5;
-const LATER_STEP_UNITS = 1.3;
+const LATER_STEP_UNITS = 1.2;
 
 /** On average. */
 function stepUnits(steps: number): number {

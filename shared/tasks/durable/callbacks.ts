@@ -95,9 +95,9 @@ export class Callbacks {
   async #hasArrived(task: TaskRecord | undefined, { element }: Arrival): Promise<boolean> {
     if (task?.journal === undefined) throw unknown();
     if (task.journal.elements.flatMap(unpacked).includes(element)) return true;
-    const parts = await this.#store.journalParts(task);
-    if (parts.flatMap(elementsOfPart).includes(element)) return true;
-    if (parts.length < task.journal.parts) throw unknown();
+    const { texts, isWhole } = await this.#store.journalParts(task);
+    if ([...texts.values()].flatMap(elementsOfPart).includes(element)) return true;
+    if (!isWhole) throw unknown();
     return false;
   }
 }

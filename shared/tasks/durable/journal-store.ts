@@ -11,12 +11,15 @@ export interface JournalTail {
   readonly seen: number;
 }
 
+export interface JournalPart {
+  readonly name: string;
+  readonly before: string | undefined;
+  readonly text: string;
+}
+
 export interface CheckpointWrite extends JournalTail {
-  /** Elements that leave the row, as one text for each new part. */
-  readonly newParts: readonly string[];
-  /** Parts before this write, and the life that they belong to. */
-  readonly parts: number;
-  readonly life: number;
+  /** Rows for elements that leave the task's row. */
+  readonly newParts: readonly JournalPart[];
   /** Until when the new parts are needed. */
   readonly keptUntil: number;
   /** Operations that wait for something from outside from now on, or no longer. Not both in one write. */
@@ -37,10 +40,12 @@ export interface JournalEnd {
   readonly result?: Json | undefined;
   /** Present: the task is dead. */
   readonly error?: TaskError | undefined;
+  /** The separate rows of a done task, which are kept as long as the task's own row from now on. */
+  readonly apart?: { readonly parts: readonly string[]; readonly arrivals: readonly string[] } | undefined;
 }
 
 export interface JournalStore {
-  /** Replaces the row's part of the journal. One transaction moves older elements to their own rows, and applies the effects. */
+  /** Replaces the row's part of the journal, in one transaction with the effects. Older elements are moved to their own rows before. */
   checkpoint(
     claim: Claim,
     write: CheckpointWrite,
@@ -54,7 +59,7 @@ export interface JournalStore {
     stamp: SequencedStamp,
     limits?: WriteLimits,
   ): Promise<Settled>;
-  /** Ends the task, with the last elements of its journal. */
+  /** Ends the task, with the last elements of its journal. Then it shortens the life of the separate rows, best effort. */
   end(
     claim: Claim,
     elements: readonly string[],

@@ -22,7 +22,7 @@ import type { ClaimHolder } from '../run/claim-holder.ts';
 import { entryWithContent } from './arrival.ts';
 import type { Element, Entry, OperationError } from './entry.ts';
 import { joined, openKeyOf, parted } from './entry.ts';
-import type { JournalEnd, JournalStore } from './journal-store.ts';
+import type { JournalEnd, JournalPart, JournalStore } from './journal-store.ts';
 import type { Asked } from './asked-entries.ts';
 import { JournalLimitError, ensureEntryFits, inTransactions } from './asked-entries.ts';
 import type { OperationState } from './operations.ts';
@@ -31,7 +31,7 @@ import { elementsOfPart, packed, partsOf, unpacked } from './packed.ts';
 
 /**
  * The row's elements go to separate rows before the task's row has more than 1 KB, because a checkpoint is billed by its size. Below
- * the first of these sizes they stay, because a move costs four units.
+ * the first of these sizes they stay, because a move costs three units.
  */
 const TAIL_BYTES = { min: 512, max: 720 };
 const UNIT_BYTES = 1_010;
@@ -45,7 +45,9 @@ const SOFT_BYTES = 16 * 1_024;
 const JOURNAL_LIMIT_BYTES = 16 * 1_024 * 1_024;
 /** AWS's limit. */
 const OPERATIONS_LIMIT = 30_000;
-const NOTHING: JournalInRow = { elements: [], parts: 0, life: 0, open: new Set(), beats: {} };
+/** A write of 1 KB costs as much as its storage for so long. */
+const WORTH_EXPIRING_MS = 75 * 86_400_000;
+const NOTHING: JournalInRow = { elements: [], part: undefined, open: new Set(), beats: {} };
 
 /** Something has arrived, or the task was cancelled: the suspension is off. */
 class NotSuspended extends Error {}
@@ -67,6 +69,8 @@ export class Journal {
   #soft: Entry[] = [];
   #sequence = 0;
   #bytes = 0;
+  /** Names of the separate rows: parts, and arrivals. */
+  readonly #apart = { parts: [] as string[], arrivals: [] as string[] };
   /** Operations whose start is in the journal. */
   readonly #isWritten = new Set<string>();
   /** Operations that have changed from outside since the last invocation. */
@@ -85,11 +89,10 @@ export class Journal {
   static async open(holder: ClaimHolder, store: JournalStore, executionMs: number): Promise<Journal> {
     const { task, tasks } = holder;
     const journal = new Journal(holder, store, executionMs);
-    const { parts } = journal.#row;
-    const texts = await tasks.journalParts(task);
-    if (texts.length < parts)
-      throw new Error(`${parts - texts.length} rows of the journal of ${describeTask(task)} are gone`);
-    await journal.#fold(texts.slice(0, parts).flatMap(elementsOfPart));
+    const { texts, isWhole } = await tasks.journalParts(task);
+    if (!isWhole) throw new Error(`rows of the journal of ${describeTask(task)} are gone`);
+    journal.#apart.parts.push(...texts.keys());
+    await journal.#fold([...texts.values()].flatMap(elementsOfPart));
     journal.#updated.clear();
     await journal.#take(journal.#row);
     journal.operations.takeChanged();
@@ -178,9 +181,11 @@ export class Journal {
     return false;
   }
 
-  async end(end: JournalEnd): Promise<void> {
+  async end({ result, error }: Omit<JournalEnd, 'apart'>): Promise<void> {
+    const isWorthIt = error === undefined && 2 * this.#executionMs > WORTH_EXPIRING_MS;
+    const end = { result, error, apart: isWorthIt ? this.#apart : undefined };
     const element = this.#elementOf([...this.#soft, { a: 'end', t: this.now }]);
-    await this.#holder.verb(end.error === undefined ? 'done' : 'dead', async (stamp, limits) => {
+    await this.#holder.verb(error === undefined ? 'done' : 'dead', async (stamp, limits) => {
       const outcome = await this.#store.end(this.#claim, [element], end, this.#numbered(stamp), limits);
       if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#holder.onFollowed();
       return outcome.kind === 'applied';
@@ -229,7 +234,7 @@ export class Journal {
   }
 
   get #tail(): number {
-    return this.#row.parts === 0 ? this.#tailBytes : this.#tailBytes - PARTS_BYTES;
+    return this.#row.part === undefined ? this.#tailBytes : this.#tailBytes - PARTS_BYTES;
   }
 
   #numbered(stamp: Stamp): SequencedStamp {
@@ -252,12 +257,11 @@ export class Journal {
       const timedOut = entries.filter(({ a }) => a === 'timeout');
       const all = [...this.#texts, element];
       const { elements, bytes } = packed(all);
-      const newParts = bytes > this.#tail ? partsOf(all) : [];
+      const newParts = bytes > this.#tail ? this.#partsOf(all) : [];
       const tail = newParts.length > 0 ? [] : elements;
-      const { parts } = this.#row;
+      this.#apart.parts.push(...newParts.map(({ name }) => name));
       // An operator may retry it once, as long as it is kept.
       const keptUntil = this.now + 2 * this.#executionMs;
-      const life = parts === 0 ? this.#claim.leaseCounter : this.#row.life;
       const refused = await this.#send({
         opened: opened.map(({ i = '', c = '' }) => openKeyOf(i, c)),
         closed: timedOut.flatMap(({ i = '' }) => this.operations.get(i)?.openKey ?? []),
@@ -266,8 +270,6 @@ export class Journal {
         elements: tail,
         seen: this.#seen,
         newParts,
-        parts,
-        life,
         keptUntil,
       });
       if (refused === undefined) {
@@ -275,13 +277,23 @@ export class Journal {
         for (const { i } of written) if (i !== undefined) this.#isWritten.add(i);
         for (const entry of entries) this.operations.apply(entry);
         this.#texts = newParts.length > 0 ? [] : all;
-        this.#row = { ...this.#row, elements: tail, parts: parts + newParts.length, life };
+        this.#row = { ...this.#row, elements: tail, part: newParts.at(-1)?.name ?? this.#row.part };
         this.#seen = tail.length;
         this.#bytes += utf8Bytes(element);
         return;
       }
       await this.#take(refused);
     }
+  }
+
+  /** Each row names the one before it. */
+  #partsOf(texts: readonly string[]): readonly JournalPart[] {
+    let before = this.#row.part;
+    return partsOf(texts).map((text, at) => {
+      const part = { name: [this.#claim.leaseCounter, this.#sequence, at].join('.'), before, text };
+      before = part.name;
+      return part;
+    });
   }
 
   /** @returns the row's part, if something has arrived that this holder had not seen */
@@ -331,8 +343,9 @@ export class Journal {
 
   async #fold(texts: readonly string[]): Promise<void> {
     const elements = texts.map((text) => JSON.parse(text) as Element);
-    const isApart = elements.some(({ e }) => e.some(({ l }) => l !== undefined));
-    const contents = isApart ? await this.#holder.tasks.arrivals(this.#claim) : new Map<string, string>();
+    const apart = elements.flatMap(({ e }) => e.flatMap(({ l }) => l ?? []));
+    this.#apart.arrivals.push(...apart);
+    const contents = apart.length > 0 ? await this.#holder.tasks.arrivals(this.#claim) : new Map<string, string>();
     for (const { w, e } of elements)
       for (const entry of parted(e)) {
         const { i } = entry;

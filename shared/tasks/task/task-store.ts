@@ -311,13 +311,20 @@ export interface TaskStore {
     now: number,
   ): Promise<'applied' | 'refused'>;
   /** The elements of a journal that are no longer in the task's row, as one text for each of their rows. Strongly consistent. */
-  journalParts(task: TaskRecord): Promise<readonly string[]>;
+  journalParts(task: TaskRecord): Promise<JournalParts>;
   /** Arrivals in separate rows, by operation. Strongly consistent. */
   arrivals(key: TaskKey): Promise<ReadonlyMap<string, string>>;
   /** The parts of stores of further rows, such as the journal's. They are only in the bundles that need them. */
   readonly parts: unknown;
   /** Refused if it arrives after a later write. */
   progress(claim: Claim, progress: Json, write: SequencedStamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
+}
+
+export interface JournalParts {
+  /** From the oldest to the newest, by name. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Whether none is missing. */
+  readonly isWhole: boolean;
 }
 
 /** An effect in the transaction that ends a task: a user's write, or a new task. */

@@ -134,10 +134,8 @@ export interface PastAttempt {
 /** The part of a durable task's journal that is in its row. */
 export interface JournalInRow {
   readonly elements: readonly (string | Uint8Array)[];
-  /** Number of rows with older elements. */
-  readonly parts: number;
-  /** The lease counter of the claim that wrote the first of them: other work under the id has other rows. */
-  readonly life: number;
+  /** Name of the newest row with older elements. Each names the one before it. */
+  readonly part: string | undefined;
   /** Keys of the operations that wait for something from outside. */
   readonly open: ReadonlySet<string>;
   /** Times of the last heartbeats of callbacks, by operation. */

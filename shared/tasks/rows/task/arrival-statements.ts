@@ -8,7 +8,7 @@
  * | v | N | schema version | arrive |
  * | queue, id | S | the task. The stream passes an inserted row on to the waker, which starts a worker | arrive |
  * | text | S or B, JSON | result and error, if they are larger than 1 KB; otherwise the row is only for the waker | arrive |
- * | ttl | N, epoch s | a day; of a row with text a year | arrive |
+ * | ttl | N, epoch s | a day; of a row with text a year, and once its task is done, as long as the task's own row | arrive, expire |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { arrivalKey, journalKey, taskKey } from '../../../dynamo/engine/keys.ts';
@@ -17,7 +17,7 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { queryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { storedText } from '../../../dynamo/engine/stored-json.ts';
 import type { Arrival } from '../../task/task-store.ts';
-import type { JournalInRow, TaskKey, TaskRecord } from '../../task/task.ts';
+import type { TaskKey, TaskRecord } from '../../task/task.ts';
 import { andLeave, moveInTime } from './place.ts';
 
 export const APPEND = '#journal = list_append(if_not_exists(#journal, :none), :elements)';
@@ -102,19 +102,8 @@ export function pageOfArrivals(table: string, { queue, id }: TaskKey, after: unk
   return queryStatement('arrival.page', table, '#pk = :pk', { ':pk': pk }, { after, ConsistentRead: true });
 }
 
-/** The rows of one life of a journal, in their order. */
-export function pageOfParts(
-  table: string,
-  { queue, id }: TaskKey,
-  { life }: JournalInRow,
-  after: unknown,
-): Statement<'query'> {
-  const { pk, sk } = journalKey(queue, id, { life, part: 0 });
-  return queryStatement(
-    'journal.page',
-    table,
-    '#pk = :pk AND begins_with(#sk, :prefix)',
-    { ':pk': pk, ':prefix': sk.slice(0, sk.lastIndexOf('#') + 1) },
-    { after, ConsistentRead: true },
-  );
+/** Also rows of other work under the id, and of writes that were refused afterwards. */
+export function pageOfParts(table: string, { queue, id }: TaskKey, after: unknown): Statement<'query'> {
+  const { pk } = journalKey(queue, id, '');
+  return queryStatement('journal.page', table, '#pk = :pk', { ':pk': pk }, { after, ConsistentRead: true });
 }

@@ -40,16 +40,25 @@ export function createArrivalStore(sender: Sender, { table, shards }: TaskStoreO
     beat: async (key, callback, now) => (await sender.write(beat(table, key, callback, now), '')).kind,
 
     async journalParts(task) {
-      const { journal } = task;
-      if (journal === undefined || journal.parts === 0) return [];
-      const rows = await rowsOf((after) => pageOfParts(table, task, journal, after));
-      return rows.map((row) => new ItemReader(row).text('text', JOURNAL_TEXT_LIMIT_BYTES));
+      let part = task.journal?.part;
+      const rows = part === undefined ? [] : await rowsOf((after) => pageOfParts(table, task, after));
+      const byName = new Map(rows.map((row) => [nameIn(row), new ItemReader(row)]));
+      const texts: [string, string][] = [];
+      while (part !== undefined) {
+        const row = byName.get(part);
+        if (row === undefined) break;
+        texts.unshift([part, row.text('text', JOURNAL_TEXT_LIMIT_BYTES)]);
+        // A damaged row may name itself.
+        byName.delete(part);
+        part = row.optional('before', (attribute) => row.string(attribute));
+      }
+      return { texts: new Map(texts), isWhole: part === undefined };
     },
 
     async arrivals(task) {
-      const rows = (await rowsOf((after) => pageOfArrivals(table, task, after))).map((row) => new ItemReader(row));
-      const withText = rows.filter((row) => row.has('text'));
-      return new Map(withText.map((row) => [openKeyIn(row), row.text('text', JOURNAL_TEXT_LIMIT_BYTES)]));
+      const rows = await rowsOf((after) => pageOfArrivals(table, task, after));
+      const withText = rows.filter(({ text }) => text !== undefined);
+      return new Map(withText.map((row) => [nameIn(row), new ItemReader(row).text('text', JOURNAL_TEXT_LIMIT_BYTES)]));
     },
   };
 }
@@ -57,11 +66,12 @@ export function createArrivalStore(sender: Sender, { table, shards }: TaskStoreO
 /** A part has 300 KB of elements, each of which is JSON in JSON. */
 const JOURNAL_TEXT_LIMIT_BYTES = 4 * 1_024 * 1_024;
 
-function openKeyIn(row: ItemReader): string {
-  const [, openKey = ''] = splitKey(row.string('sk'));
-  return openKey;
+/** The key of the operation, or the name of the part. */
+function nameIn({ sk }: DynamoItem): string {
+  const [, name = ''] = splitKey(String(sk));
+  return name;
 }
 
-function ignoreOutage(error: unknown): void {
+export function ignoreOutage(error: unknown): void {
   if (!(error instanceof StoreUnavailableError)) throw error;
 }

@@ -53,7 +53,7 @@ export function optionAttributes({
 
 /** Follows a `REMOVE` clause of a write that gives a task other work: its journal, if it has one. */
 export function andForget(journal: TaskRecord['journal']): string {
-  return journal === undefined ? '' : ', #journal, #journalParts, #journalLife, #open, #beats';
+  return journal === undefined ? '' : ', #journal, #journalPart, #open, #beats';
 }
 
 /** The first of the tasks that a commit has spawned, and how many there are. Those of its own queue without its name. */

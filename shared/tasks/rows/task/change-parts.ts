@@ -49,11 +49,11 @@ export interface Change {
 /**
  * `count`: the end of a child in its batch. `waiter`: the parent that waits for it. `slot`: the slot of the task's key.
  * `line`: a line that it leaves, or that its children join.
- * `batch`: the row that counts the task's own children. `journal`: older elements of a durable task. `effect`: what the user's code does
+ * `batch`: the row that counts the task's own children.  `effect`: what the user's code does
  * in the same transaction.
  */
 type Owner =
-  | { readonly kind: 'count' | 'waiter' | 'slot' | 'line' | 'batch' | 'journal' }
+  | { readonly kind: 'count' | 'waiter' | 'slot' | 'line' | 'batch' }
   | { readonly kind: 'effect'; readonly effect: Effect };
 
 export interface Part {

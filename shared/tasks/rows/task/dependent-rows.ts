@@ -49,7 +49,6 @@ import { countDown, countLast } from '../batch-statements.ts';
 import { isNotWaiting, resumeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
-import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
 export class DependentRows {
@@ -169,15 +168,9 @@ export class DependentRows {
     });
   }
 
-  /** A checkpoint of a durable task with other rows: older elements, the user's writes, child tasks. */
-  async checkpoint(
-    change: Change,
-    parts: readonly Action[],
-    stamp: Stamp,
-    limits: WriteLimits | undefined,
-  ): Promise<CheckpointOutcome> {
-    const companions = parts.map((action) => partOf('journal', action));
-    const sent = await this.#sendThroughLines(change, companions, stamp, limits).catch((error: unknown) => {
+  /** A checkpoint of a durable task with the user's writes, or with child tasks. */
+  async checkpoint(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CheckpointOutcome> {
+    const sent = await this.#sendThroughLines(change, [], stamp, limits).catch((error: unknown) => {
       throw isMissingTable(error) ? this.#missingElsewhere(change, error) : error;
     });
     if (sent.kind === 'canceled') return { kind: 'canceled', reasons: effectReasons(sent) };

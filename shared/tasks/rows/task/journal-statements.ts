@@ -4,33 +4,35 @@
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | journal | L of S or B | the newest elements, in order: first what its holder has written or folded, deflated; then arrivals | checkpoint, spill, suspend, arrive, end |
- * | journalParts | N | rows with the older elements; absent: none | spill |
- * | journalLife | N | lease counter of the claim that wrote the first of these rows, part of their keys | spill |
+ * | journalPart | S | name of the newest row with older elements; absent: none | spill |
  * | open | SS | operations that wait for something from outside, each with a secret or a number; absent: none | checkpoint, spill, arrive |
  * | beats | M of N, epoch ms | last heartbeats of callbacks, by operation | checkpoint, spill, beat |
  * | notify | M: queue, id, openKey | of a child: the durable task that waits for its end | enqueue |
  *
- * A row `journal#<queue>#<task id>`, `part#<life>#<n>` never changes:
+ * A row `journal#<queue>#<task id>`, `part#<name>`, whose text never changes:
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | v | N | schema version | spill |
  * | text | S or B, JSON | elements that have left the task's row | spill |
- * | ttl | N, epoch s | as long as the execution may take, and be retried; a removal at its end costs more (below) | spill |
+ * | before | S | name of the row before it; absent: it is the first | spill |
+ * | ttl | N, epoch s | as long as the execution may take, and be retried; once the task is done, as long as its own row, whose history needs it | spill, expire |
  *
- * A removal of the parts at the end would cost a unit for each KB (0.53 units an item of a wide map instead of 0.37), and the history.
+ * The name of a row has the counter and the number of the write that made it, so it is written before the task's row, without a
+ * transaction, which would cost twice. If that write is refused or lost, nobody reads the row, and TTL deletes it.
  *
  * *Seen* is the number of the row's elements that the writer has folded. Each writer other than the holder adds an element, so
  * `size(#journal)` shows whether the holder would overlook one. All of the first five are removed when the task gets other work.
  */
 import { defined } from '../../../core/defined.ts';
+import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { journalKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedText } from '../../../dynamo/engine/stored-json.ts';
-import type { CheckpointWrite, JournalTail } from '../../durable/journal-store.ts';
+import type { CheckpointWrite, JournalPart, JournalTail } from '../../durable/journal-store.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, TaskError, TaskKey } from '../../task/task.ts';
 import { APPEND } from './arrival-statements.ts';
@@ -51,20 +53,20 @@ import {
 /**
  * Guard: mine, and later than the last write of this claim; and nothing is in the row that the writer has not seen.
  * Effect: the row has this part of the journal, and waits for the operations that it opens.
- *   `task.spill`: the elements leave the row. The same transaction puts them into separate rows.
+ *   `task.spill`: the elements leave the row. They are in separate rows, written before.
  * Outcomes: refused = taken over, or something has arrived: read the row that refused.
  */
 export function writeJournal(
   table: string,
   claim: Claim,
-  { elements, seen, newParts, parts, life, opened, closed, hasBeats }: CheckpointWrite,
+  { elements, seen, newParts, opened, closed, hasBeats }: CheckpointWrite,
   { nonce, sequence }: SequencedStamp,
 ): Statement<'update'> {
-  const spills = newParts.length > 0;
-  const moved = spills ? ', #journalParts = :parts, #journalLife = :life' : '';
+  const part = newParts.at(-1)?.name;
+  const moved = part === undefined ? '' : ', #journalPart = :part';
   const beats = hasBeats ? ', #beats = if_not_exists(#beats, :noBeats)' : '';
   const open = `${opened.length === 0 ? '' : ' ADD #open :opened'}${closed.length === 0 ? '' : ' DELETE #open :closed'}`;
-  return updateStatement(spills ? 'task.spill' : 'task.checkpoint', {
+  return updateStatement(part === undefined ? 'task.checkpoint' : 'task.spill', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND #sequence < :sequence AND ${hasSeen(seen)}`,
@@ -76,7 +78,7 @@ export function writeJournal(
       ':elements': [...elements],
       ':sequence': sequence,
       ':nonce': nonce,
-      ...(spills ? { ':parts': parts + newParts.length, ':life': life } : {}),
+      ...defined({ ':part': part }),
       ...(hasBeats ? { ':noBeats': {} } : {}),
       ...(opened.length === 0 ? {} : { ':opened': new Set(opened) }),
       ...(closed.length === 0 ? {} : { ':closed': new Set(closed) }),
@@ -84,17 +86,38 @@ export function writeJournal(
   });
 }
 
-/** Unguarded, because the guard of the transaction that names it decides. */
+/** Unguarded, because no other write has its name, and the guard of the write that names it decides. */
 export function putJournalPart(
   table: string,
   { queue, id }: TaskKey,
-  at: { readonly life: number; readonly part: number },
-  text: string,
+  { name, before, text }: JournalPart,
   keptUntil: number,
 ): Statement<'put'> {
   const ttl = ttlEpochSeconds(keptUntil, RETENTION_DAYS.task);
-  const Item = { ...journalKey(queue, id, at), v: SCHEMA_VERSION, text: storedText(text), ttl };
+  const Item = {
+    ...journalKey(queue, id, name),
+    v: SCHEMA_VERSION,
+    text: storedText(text),
+    ...defined({ before }),
+    ttl,
+  };
   return { verb: 'journal.put', kind: 'put', input: { TableName: table, Item, ReturnConsumedCapacity: 'TOTAL' } };
+}
+
+/**
+ * Guard: the row exists.
+ * Effect: a row of a done task is kept as long as the task's own.
+ * Outcomes: refused = TTL has deleted it.
+ */
+export function expireRow(table: string, key: RowKey, now: number): Statement<'update'> {
+  return updateStatement('journal.expire', {
+    table,
+    key,
+    guard: 'attribute_exists(#ttl)',
+    effect: 'SET #ttl = :ttl',
+    omitsNewRow: true,
+    values: { ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) },
+  });
 }
 
 /**

@@ -147,8 +147,7 @@ function decodeJournal(row: ItemReader, attribute: string): JournalInRow {
     throw row.corrupt('beats', 'should be a map of times');
   return {
     elements,
-    parts: row.optional('journalParts', (given) => row.count(given)) ?? 0,
-    life: row.optional('journalLife', (given) => row.count(given)) ?? 0,
+    part: row.optional('journalPart', (given) => row.string(given)),
     open: row.optional('open', (given) => row.texts(given)) ?? NOTHING_OPEN,
     beats: beats as Readonly<Record<string, number>>,
   };
