@@ -17,6 +17,8 @@ import type { WorkerPlace } from './workloads/worker-place.ts';
 
 /** This share of ticks goes by the dispatcher: the others invoke a worker directly. */
 const DISPATCH_SHARE = 0.5;
+/** The most ticks in a row that pass the dispatcher by: a deployment's comes each minute, and only it finds lanes that nobody has named. */
+const MOST_DIRECT = 2;
 
 interface StartsPorts {
   readonly timeline: Timeline;
@@ -50,6 +52,7 @@ export class Starts {
     const { timeline, fleet, store, profile, isHealed, isDecided, sweep } = this.#ports;
     const prng = this.#ports.prng.fork(`schedule@${timeline.now}`);
     let ticks = 0;
+    let direct = 0;
     const tick = (): void => {
       if (isDecided()) return;
       if (!profile().fansOut) fleet.invoke();
@@ -59,7 +62,8 @@ export class Starts {
       // Only ticks find what is in shards and lanes that were never used before, also once healed.
       const recurs = !isHealed();
       if (!profile().dispatches) return void timeline.after(profile().tickMs, tick);
-      if (profile().fansOut || prng.chance(DISPATCH_SHARE))
+      direct = profile().fansOut || prng.chance(DISPATCH_SHARE) || direct >= MOST_DIRECT ? 0 : direct + 1;
+      if (direct === 0)
         for (let time = 0; time < times; time++) this.#dispatch(scheduledTime, { time, recurs }, prng);
       else if (times > 1) fleet.invoke();
       if (prng.chance(0.3) && !profile().fansOut) fleet.invoke();

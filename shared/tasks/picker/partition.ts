@@ -89,6 +89,8 @@ export class Partition {
   #barren = 0;
   /** Tenants and keys of which the last visit has left entries, and drawn none. The next one tries one of them. */
   readonly #passedBy = new Set<string>();
+  /** Entries that the last polls have shown, and that were nothing to try. In a slow store, `isWorthReading` forgets them between two polls. */
+  #fruitless: readonly string[] = [];
   /** Whether this round has found a task to try, whether it has left entries of others, and whether its last page was read. */
   #round = { hasFound: false, hasLeft: false, isRead: false };
 
@@ -120,6 +122,7 @@ export class Partition {
       : this.#options.share.take(this.#ahead, query.wanted);
     const taken = new Set(hints);
     this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
+    this.#fruitless = [...this.#fruitless, ...hints.map(({ id }) => id)];
     return { hints, pages };
   }
 
@@ -139,7 +142,10 @@ export class Partition {
 
   /** Notes how many tasks to try the last entries were. */
   found(tasks: number): void {
-    if (tasks > 0) this.#round.hasFound = true;
+    if (tasks > 0) {
+      this.#round.hasFound = true;
+      this.#fruitless = [];
+    }
     if (this.#round.isRead && !this.hasAhead) this.#endRound();
   }
 
@@ -222,7 +228,7 @@ export class Partition {
     const { runtime, onDamaged, isPaused } = this.#ports;
     const [tried, passed] = [new Set<string>(), new Set<string>()];
     const isTried = (hint: GroupHint): boolean => {
-      if (!isWorthReading(hint)) return false;
+      if (!isWorthReading(hint) || this.#fruitless.includes(hint.id)) return false;
       const group = hint.tenant ?? `key ${hint.limit?.key}`;
       const isIn = this.#options.share.isDrawn(this.#widened) || this.#passedBy.delete(group);
       (isIn ? tried : passed).add(group);
@@ -264,6 +270,7 @@ export class Partition {
     }
     this.hasLeft = this.#round.hasLeft;
     this.#round = { hasFound: false, hasLeft: false, isRead: false };
+    this.#fruitless = [];
   }
 
   get #now(): number {

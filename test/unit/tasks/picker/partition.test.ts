@@ -208,6 +208,23 @@ describe('a share of the entries', () => {
   });
 });
 
+test('a round of groups ends although its entries, tried in vain, are worth reading again by the next poll of a slow store', async () => {
+  const q = openMemoryQueue();
+  for (const tenant of ['a', 'b', 'c']) await q.client.enqueue('t', null, { id: tenant, tenant });
+  const p = partitionOf(q, { page: 50, isOfGroups: true });
+  for (const id of ['a', 'b', 'c']) p.running.add(id);
+
+  const hadMore: boolean[] = [];
+  for (let poll = 0; poll < 4; poll++) {
+    await p.read(1);
+    hadMore.push(p.partition.hasMore);
+  }
+  expect(hadMore).toEqual([true, true, true, false]);
+
+  p.running.clear();
+  expect((await p.take(3)).toSorted()).toEqual(['a', 'b', 'c']);
+});
+
 describe('readers whose wall clock steps find every due entry in the end', () => {
   const TASKS = 12;
   const STEP_MS = 1_000;
