@@ -44,7 +44,7 @@ export const EXIT_CODE_HELP = `Exit codes:
     2  an option, an argument or the environment is wrong; nothing was done
     3  the store could not be reached, or did not answer in time
     4  there is no such task, queue, session, lock or semaphore
-    5  refused: the lock is held, or the row changed since you looked
+    5  refused: the lock is held, or the row changed since you read it
   'leasehold run' only; otherwise it returns the program's exit code (128 + n if signal n ended it):
    75  lock, leadership or permit not acquired; the command was not started
    76  the lease was lost; the command was stopped

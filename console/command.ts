@@ -65,7 +65,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
       everyMs: options.every,
       isReadOnly: options.readOnly === true,
       by: options.by ?? nameAtTheKeyboard(),
-      // Beside the answer, which is one: its reader may have closed standard output.
+      // In addition to the answer, which is one: its reader may have closed standard output.
       onEntered: (next) => output.note(`for another browser: ${next}`),
     },
     runtime,

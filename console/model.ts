@@ -50,7 +50,7 @@ export interface QueueFigures {
   /** There are more of them than were counted. */
   readonly isMore: boolean;
   /** How many of the oldest due tasks were read, and how many of these run. */
-  readonly looked: number;
+  readonly checked: number;
   readonly running: number;
   /** Null if no task among those read waits. */
   readonly oldestReadyAgeMs: number | null;
@@ -142,7 +142,7 @@ export interface TaskPage {
   /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
   /** Number of index entries read for it. */
-  readonly looked: number;
+  readonly checked: number;
 }
 
 /** Dead tasks that failed alike. */
@@ -333,7 +333,7 @@ export interface AuditPage {
 export interface SelectedPage {
   readonly waiting: number;
   readonly running: number;
-  /** The queue has more than were looked at. */
+  /** The queue has more than were checked. */
   readonly isMore: boolean;
 }
 

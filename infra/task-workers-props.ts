@@ -118,7 +118,7 @@ export interface TaskWorkersProps {
   readonly attemptSpans?: AttemptSpans;
   /** Whether the workers log a line for each attempt that ends. Default: false, only for failures and takeovers. */
   readonly logEnds?: boolean;
-  /** Version of the task code, such as a commit: `leasehold tasks show` names it beside each attempt. Default: none. */
+  /** Version of the task code, such as a commit: `leasehold tasks show` names it with each attempt. Default: none. */
   readonly codeVersion?: string;
   /**
    * Lists finished tasks, for `leasehold tasks list --state done`, the console's page of finished tasks, and numbers by name. Each task then

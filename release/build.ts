@@ -50,7 +50,7 @@ const PAGE = 'console/page';
 const PROJECT = 'examples/project';
 /**
  * Chunks: each holds the modules that all of these entries need. A module goes into the first chunk that fits.
- * `core` is apart from `client`, because isolates lack Node's modules. The command answers `--version` with `start` and `errors` alone.
+ * `core` is separate from `client`, because isolates lack Node's modules. The command answers `--version` with `start` and `errors` alone.
  */
 const CHUNKS: Readonly<Record<string, readonly string[]>> = {
   errors: ['api/command', 'api/edge'],

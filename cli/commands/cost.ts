@@ -54,7 +54,7 @@ function workloadOf(options: Options): Workload {
 }
 
 function estimateText(estimate: Estimate): string {
-  const texts = [unitsText, partsText, idleText, besideText, standingText, capacityText, limitsText];
+  const texts = [unitsText, partsText, idleText, alternativesText, standingText, capacityText, limitsText];
   return texts.map((text) => text(estimate)).join('\n\n');
 }
 
@@ -114,14 +114,14 @@ function idleText({ idle: { first, further, dashboard } }: Estimate): string {
   );
 }
 
-function besideText({
-  beside,
+function alternativesText({
+  alternatives,
   dollarsPerMonth: dollars,
   dollarsPerMonthAfterFree: dollarsAfterFree,
 }: Estimate): string {
   return tableOf(
     ['the same tasks, a month', 'dollars', 'after the free tier'],
-    [{ what: 'Leasehold, all of the above', dollars, dollarsAfterFree }, ...beside].map((one) => [
+    [{ what: 'Leasehold, all of the above', dollars, dollarsAfterFree }, ...alternatives].map((one) => [
       one.what,
       ...both(one),
     ]),
@@ -138,7 +138,7 @@ function standingText({ standing: { empty, trickle, asGiven }, workload }: Estim
   );
   return (
     `${table}\npart of the sums above that is not tasks and their compute: polls, functions and sessions. ` +
-    "An empty look costs half a read unit. 'wakeOnEnqueue: false' leaves out wakes, and tasks wait for ticks"
+    "An empty poll costs half a read unit. 'wakeOnEnqueue: false' leaves out wakes, and tasks wait for ticks"
   );
 }
 

@@ -35,7 +35,7 @@ interface Options {
 }
 
 /** Pause between polls of the console while a page is open: reads cost nothing here. */
-const LOOK_EVERY_MS = 500;
+const POLL_EVERY_MS = 500;
 
 export function devCommand(bind: Bind): Command {
   const command = new Command('dev')
@@ -123,7 +123,7 @@ async function start(context: Context, options: Options, { entry, interrupted }:
         shards: DEFAULT_SHARDS,
         queues: [options.queue],
         port: options.consolePort,
-        everyMs: LOOK_EVERY_MS,
+        everyMs: POLL_EVERY_MS,
         isReadOnly: false,
         by: nameAtTheKeyboard(),
         onEntered: (next) => output.note(`console  for another browser: ${next}`),

@@ -29,7 +29,7 @@ interface Progress {
 
 interface Report {
   readonly floor: number;
-  looked: number;
+  checked: number;
   raised: number;
   ended: number;
   /** Rows that someone else wrote in the meantime. */
@@ -84,10 +84,10 @@ async function walk(
   onPage: (place: string) => void,
 ): Promise<Report> {
   const { floor } = start;
-  const report: Report = { floor, looked: 0, raised: 0, ended: 0, changed: 0 };
+  const report: Report = { floor, checked: 0, raised: 0, ended: 0, changed: 0 };
   const send = inFlight(WRITES_AT_ONCE);
   for await (const { rows, next } of pagesOf(client, connection.table, start.after)) {
-    report.looked += rows.length;
+    report.checked += rows.length;
     await allOf(rows.map((row) => send(() => treat(row, connection, report))));
     if (next !== undefined) onPage(placeOf({ floor, after: next }));
   }
@@ -174,9 +174,9 @@ function parsePlace(place: string): Progress {
   throw new ConfigurationError(`--resume ${place}: pass what an earlier call has said after "at"`);
 }
 
-function reportText({ floor, looked, raised, ended, changed }: Report, table: string): string {
+function reportText({ floor, checked, raised, ended, changed }: Report, table: string): string {
   const done =
-    `table ${table}: ${plural(looked, 'row')} looked at, counters of ${raised} ` +
+    `table ${table}: ${plural(checked, 'row')} read, counters of ${raised} ` +
     `lifted to ${floor}, ${plural(ended, 'session')} ended`;
   if (changed === 0) return done;
   return `${done}; ${plural(changed, 'row')} changed meanwhile: something writes to this table, so stop it and call this again`;

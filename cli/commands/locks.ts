@@ -85,7 +85,7 @@ async function* unreleased(locks: AsyncIterable<LockInfo>, now: number): AsyncGe
 
 async function showLock({ output, connect, runtime }: Context, _options: object, key: string): Promise<void> {
   using connection = await connect();
-  const { info, closedUntil } = await connection.leasehold.locks.look(key);
+  const { info, closedUntil } = await connection.leasehold.locks.read(key);
   if (info === undefined) throw notFound(`lock ${key}`, absenceHint(closedUntil, runtime.clock.now()));
   output.answer(info, () => lockText(info, runtime.clock.now()));
 }

@@ -42,7 +42,7 @@ type DrainOptions = ShardsOptions & { readonly timeout?: number };
 /** Maximum number of queues that are searched for a similar name. */
 const QUEUES_SUGGESTED = 100;
 /** Poll interval of a queue that is being drained. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Workers check every five seconds whether their queue is open. The sixth second is for a claim in flight. */
 const REST_MS = 6_000;
 
@@ -222,7 +222,7 @@ async function drainQueue(
         EXIT.failed,
         `queue ${queue} was not drained within ${span(timeout)}: ${plural(due, 'task')} due or running`,
       );
-    await runtime.clock.sleep(Math.min(LOOK_MS, Math.max(1, deadline - runtime.clock.monotonic())));
+    await runtime.clock.sleep(Math.min(POLL_MS, Math.max(1, deadline - runtime.clock.monotonic())));
   }
 }
 
@@ -237,13 +237,15 @@ function leftText(left: readonly { readonly id: string; readonly state: string }
 }
 
 /** Number of due tasks that were read. */
-function seenOf({ due, looked, more }: QueueSummary): string {
+function seenOf({ due, checked, more }: QueueSummary): string {
   const all = sumOf(due);
-  return looked < all ? `of the oldest ${looked} of ${counted(all, more)} tasks due` : `of ${plural(all, 'task')} due`;
+  return checked < all
+    ? `of the oldest ${checked} of ${counted(all, more)} tasks due`
+    : `of ${plural(all, 'task')} due`;
 }
 
 function censusText(census: QueueSummary, suspended: SuspendedTasks): string {
-  const { more, workers, looked } = census;
+  const { more, workers, checked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
     ['state', queueState(census)],
@@ -251,7 +253,7 @@ function censusText(census: QueueSummary, suspended: SuspendedTasks): string {
     ['delayed', counted(sumOf(census.later), more)],
     ['suspended', suspendedText(suspended)],
     ...pausedFacts(census),
-    ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
+    ['running', `${census.running}${checked < sumOf(census.due) ? ` of the oldest ${checked}` : ''}`],
     ['dead', counted(census.dead, more)],
     ['workers', workersText(workers)],
     ['workers wanted', census.wanted === undefined ? 'unknown: no deployed worker has run yet' : String(census.wanted)],
@@ -263,9 +265,9 @@ function censusText(census: QueueSummary, suspended: SuspendedTasks): string {
   ]);
 }
 
-function suspendedText({ tasks, looked, later }: SuspendedTasks): string | undefined {
+function suspendedText({ tasks, checked, later }: SuspendedTasks): string | undefined {
   if (tasks.length === 0) return undefined;
-  return `${tasks.length}${looked < later ? ` of the ${looked} delayed that are due last` : ''}`;
+  return `${tasks.length}${checked < later ? ` of the ${checked} delayed that are due last` : ''}`;
 }
 
 /** Only if a tenant is paused. */
@@ -277,7 +279,7 @@ function pausedFacts({ pausedTenants, held, more }: QueueSummary): readonly (rea
 
 const HELP = `
 Tasks that run still count as due: their index entry stays until they end.
-Which of them run is looked up for the oldest 200, and for more while none of these waits.
+Which of them run is read for the oldest 200, and for more while none of these waits.
 Workers see a pause within 5 seconds, so drain ends when a paused queue has been seen for 6 without a task that runs, whatever waits in it.
 
 Examples:

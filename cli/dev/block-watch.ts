@@ -16,11 +16,11 @@ import { currentTask } from '../../shared/tasks/task/task-scope.ts';
 import { named, tellSupervisor } from './messages.ts';
 
 const EVERY_MS = 250;
-const LOOKS = 20;
+const SAMPLES = 20;
 /** How long the inspector may take: code that Node itself runs, such as a long regular expression, is not interrupted. */
 const ANSWER_MS = 1_000;
-/** The key under which the inspector's expression finds `look`. */
-const LOOK = Symbol.for('leasehold.dev.look');
+/** The key under which the inspector's expression finds `sample`. */
+const SAMPLE = Symbol.for('leasehold.dev.sample');
 
 interface BlockedThread {
   readonly task?: CurrentTask;
@@ -30,7 +30,7 @@ interface BlockedThread {
 /** Watches this thread, for as long as the process lives. */
 export function watchForBlocks(): void {
   const beats = new Int32Array(new SharedArrayBuffer(8));
-  Object.defineProperty(globalThis, LOOK, { value: look });
+  Object.defineProperty(globalThis, SAMPLE, { value: sample });
   const beat = (): void => {
     Atomics.add(beats, COUNT, 1);
     const isInspected = inspector.url() !== undefined;
@@ -44,10 +44,10 @@ export function watchForBlocks(): void {
 }
 
 /** Evaluated in the main thread, between any two of its instructions. */
-function look(): string {
+function sample(): string {
   const before = Error.stackTraceLimit;
   Error.stackTraceLimit = 50;
-  const { stack = '' } = new Error('look');
+  const { stack = '' } = new Error('sample');
   Error.stackTraceLimit = before;
   const task = currentTask();
   const found: BlockedThread = { stack, ...defined({ task: task && named(task) }) };
@@ -61,17 +61,17 @@ const INSPECTED = 1;
 
 function watchMainThread(beats: Int32Array): void {
   let seen = -1;
-  let looks = 0;
+  let samples = 0;
   let isTold = false;
   setInterval(() => {
     const now = Atomics.load(beats, COUNT);
     const isStill = now === seen && Atomics.load(beats, INSPECTED) === 0;
     seen = now;
-    looks = isStill ? looks + 1 : 0;
-    if (looks === LOOKS) {
+    samples = isStill ? samples + 1 : 0;
+    if (samples === SAMPLES) {
       isTold = true;
-      lookAtMainThread(({ task, stack } = { stack: '' }) => {
-        const [place] = framesOf(stack, 'look').own;
+      sampleMainThread(({ task, stack } = { stack: '' }) => {
+        const [place] = framesOf(stack, 'sample').own;
         if (Atomics.load(beats, COUNT) !== now) return;
         tellSupervisor({ kind: 'blocked', ...defined({ task, place }) });
       });
@@ -83,7 +83,7 @@ function watchMainThread(beats: Int32Array): void {
 }
 
 /** Calls back once, without a sample if there was no response in time. */
-function lookAtMainThread(found: (look?: BlockedThread) => void): void {
+function sampleMainThread(found: (sample?: BlockedThread) => void): void {
   const session = new inspector.Session();
   let isOver = false;
   const end = (answer?: BlockedThread): void => {
@@ -93,7 +93,7 @@ function lookAtMainThread(found: (look?: BlockedThread) => void): void {
   };
   setTimeout(end, ANSWER_MS);
   session.connectToMainThread();
-  const expression = `globalThis[Symbol.for('leasehold.dev.look')]()`;
+  const expression = `globalThis[Symbol.for('leasehold.dev.sample')]()`;
   session.post('Runtime.evaluate', { expression, returnByValue: true }, (error, answer) => {
     session.disconnect();
     const value: unknown = error === null ? answer.result.value : undefined;

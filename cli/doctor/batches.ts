@@ -28,11 +28,11 @@ export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'n
   const now = clock.now();
   const quiet: string[] = [];
   const miscounted: string[] = [];
-  let looked = 0;
+  let checked = 0;
   for await (const hints of waitingForChildren(there))
     for (const task of await store.getMany(hints)) {
       if (task.state !== 'ready' || !isCallback(task)) continue;
-      looked++;
+      checked++;
       const batch = await store.getBatch(task.children);
       if (batch !== undefined && isMiscounted(batch))
         miscounted.push(`${describeTask(task)}: ${describeMiscount(batch)}`);
@@ -49,7 +49,7 @@ export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'n
       'its callback does not begin at the right time: retry or cancel it, and look for the program that writes into the table',
     );
   if (quiet.length === 0)
-    return ok(check, `each of the ${looked} callbacks looked at waits for children that come to an end`);
+    return ok(check, `each of the ${checked} callbacks checked waits for children that come to an end`);
   const more = quiet.length > NAMED ? `; and ${quiet.length - NAMED} more` : '';
   return warning(
     check,

@@ -100,9 +100,9 @@ function judgeVersions({ node, leasehold }: Patient['versions']): Finding {
 }
 
 /** A check that is impossible, for example because a permission is missing, is reported as unknown. */
-export async function orUnknown(check: string, look: () => Promise<Finding>): Promise<Finding> {
+export async function orUnknown(check: string, read: () => Promise<Finding>): Promise<Finding> {
   try {
-    return await look();
+    return await read();
   } catch (error) {
     return unknown(check, `could not be checked: ${messageOf(error)}`);
   }

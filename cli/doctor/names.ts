@@ -15,13 +15,13 @@ export async function judgeNames(queue: QueueConnection, registry: TaskRegistry,
   const { rows: tasks } = await take(unfinishedTasks(queue), TASKS_LOOKED_AT);
   const unknown = new Map<string, number>();
   for (const { name } of tasks) if (!registry.has(name)) unknown.set(name, (unknown.get(name) ?? 0) + 1);
-  const looked = `of the ${tasks.length} tasks looked at`;
-  if (unknown.size === 0) return ok(check, `${entry} defines the name of each ${looked}`);
+  const checked = `of the ${tasks.length} tasks checked`;
+  if (unknown.size === 0) return ok(check, `${entry} defines the name of each ${checked}`);
   const named = [...unknown].slice(0, NAMES_SHOWN).map(([name, count]) => `${name} (${count})`);
   const more = unknown.size > NAMES_SHOWN ? `, and ${unknown.size - NAMES_SHOWN} more` : '';
   return warning(
     check,
-    `${entry} does not define ${named.join(', ')}${more} ${looked}`,
+    `${entry} does not define ${named.join(', ')}${more} ${checked}`,
     'they wait for a worker whose module defines them: deploy one, or cancel those that no module will define again',
   );
 }

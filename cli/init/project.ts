@@ -1,7 +1,7 @@
 /**
  * The project that `leasehold init` writes: the files of `examples/project`, with the new project's names.
  *
- * Three of the files have `template` in their names here: a package.json would hide ours from the imports beside it, and npm leaves
+ * Three of the files have `template` in their names here: a package.json would hide ours from the imports in its folder, and npm leaves
  * a .gitignore out of a package.
  */
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -109,7 +109,7 @@ function spanOf(entry: EndedEntry, which: 'waitedMs' | 'ranMs'): string {
   return ms === undefined ? '' : span(ms);
 }
 
-/** A damaged entry is shown whatever is asked for: it may be what is looked for. */
+/** A damaged entry is shown whatever is asked for: it may be the one that the user searches. */
 async function* wanted(
   entries: AsyncIterable<EndedEntry>,
   { name, failed }: { readonly name: string | undefined; readonly failed: boolean },

@@ -22,7 +22,7 @@ const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 /** Maximum index entries to count: 130 bytes each, so about 160 read units. */
 const COUNT_LIMIT = 10_000;
 /** Minimum rows to read, half a unit each. It reads more while all of them belong to running tasks. */
-const LOOK_AT = 200;
+const CHECKED_AT_MOST = 200;
 
 /** Tasks that wait or run, from high priority to low, oldest first within a shard. */
 export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<UnfinishedTask> {
@@ -37,7 +37,7 @@ export interface SuspendedTasks {
   /** Waiting durable tasks, among the tasks that were read. */
   readonly tasks: readonly ReadyTask[];
   /** How many waiting tasks were read, those first that wait for no time; and how many there are. */
-  readonly looked: number;
+  readonly checked: number;
   readonly later: number;
 }
 
@@ -48,9 +48,9 @@ export async function suspendedTasks(queue: QueueConnection, now: number): Promi
     later.push(...page.filter(({ readyAt }) => readyAt > now));
     if (later.length >= COUNT_LIMIT) break;
   }
-  const rows = await queue.store.getMany(later.toSorted((one, other) => other.readyAt - one.readyAt).slice(0, LOOK_AT));
+  const rows = await queue.store.getMany(later.toSorted((one, other) => other.readyAt - one.readyAt).slice(0, CHECKED_AT_MOST));
   const tasks = rows.filter((task): task is ReadyTask => isSuspended(task, now));
-  return { tasks, looked: rows.length, later: later.length };
+  return { tasks, checked: rows.length, later: later.length };
 }
 
 export interface QueueSummary {
@@ -65,7 +65,7 @@ export interface QueueSummary {
   /** Whether there may be more than were counted. */
   readonly more: boolean;
   /** Number of the oldest due tasks that were read. */
-  readonly looked: number;
+  readonly checked: number;
   readonly running: number;
   readonly oldestReadyAgeMs: number;
   readonly dead: number;
@@ -87,8 +87,8 @@ export async function summarizeQueue(connection: CliConnection, queue: QueueConn
   ]);
   const isPaused = (tenant: string | undefined): boolean => isPausedTenant(record, tenant);
   const open = hints.filter(({ tenant }) => !isPaused(tenant));
-  const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT, now, isPaused });
-  const unfinished = looked.filter(({ state }) => state === 'ready' || state === 'running');
+  const { checked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: CHECKED_AT_MOST, now, isPaused });
+  const unfinished = checked.filter(({ state }) => state === 'ready' || state === 'running');
   return {
     queue: queue.queue,
     isPaused: record?.isPaused === true,
@@ -96,7 +96,7 @@ export async function summarizeQueue(connection: CliConnection, queue: QueueConn
     held: hints.length - open.length,
     ...counts,
     more: counts.more || dead.more,
-    looked: unfinished.length,
+    checked: unfinished.length,
     running: unfinished.filter(({ state }) => state === 'running').length,
     oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
     dead: dead.rows.length,

@@ -38,7 +38,7 @@ export function holderText(
   if (kind === 'live' || kind === 'damaged') return id;
   const expiresAt = session?.status === 'live' ? session.expiresAt : null;
   const end = expiresAt === null ? 'ended' : `expired ${relative(expiresAt, now)}`;
-  return `${id}, ${end}: a worker that looks takes the task over`;
+  return `${id}, ${end}: the next worker that polls takes it over`;
 }
 
 /** A durable task that waits, and not because an attempt failed. */

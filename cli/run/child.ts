@@ -16,7 +16,7 @@ import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, exitCodeOfSignal } from '../exit.ts';
 
 /** Poll interval of a process group that was asked to stop. */
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /** Runs its operands after it has read a line. Exits if the wrapper ends first. */
 const GATE = 'read -r go <&3 || exit 137; exec 3<&-; exec "$@"';
@@ -97,7 +97,7 @@ export class Child {
     this.signal('SIGTERM');
     this.signal('SIGCONT'); // Stopped processes hear nothing else.
     const deadline = clock.monotonic() + graceMs;
-    while (this.#isRunning() && clock.monotonic() < deadline) await clock.sleep(LOOK_MS);
+    while (this.#isRunning() && clock.monotonic() < deadline) await clock.sleep(POLL_MS);
     this.signal('SIGKILL');
   }
 

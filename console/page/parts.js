@@ -223,7 +223,7 @@ export function factsOf(facts) {
 
 /** Explains `Finished ≥ 44/s` in a sentence. */
 export const FINISHED_NOTE =
-  'Tasks that left the backlog in the last 30 seconds, whether done, dead or cancelled; those that came and went between two looks are not seen.';
+  'Tasks that left the backlog in the last 30 seconds, whether done, dead or cancelled; tasks that came and went between two polls are missing.';
 
 /**
  * Shown in place of an empty list, with advice.
@@ -236,10 +236,10 @@ export function empty(title, ...text) {
 
 /**
  * @param {string} title
- * @param {...Child} beside controls at the other end of the row
+ * @param {...Child} controls controls at the other end of the row
  */
-export function heading(title, ...beside) {
-  return h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'beside' }, beside));
+export function heading(title, ...controls) {
+  return h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'controls' }, controls));
 }
 
 /**

@@ -18,7 +18,7 @@ export function plottedMs(points) {
 }
 
 /**
- * A line over time, from the left. Gaps mark times without a look.
+ * A line over time, from the left. Gaps mark times without a poll.
  * @param {string} label what it is
  * @param {readonly Point[]} points oldest first
  * @param {{ readonly tone?: string, readonly as?: 'area' | 'line' | 'bars', readonly text: (value: number) => string }} options

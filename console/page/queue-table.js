@@ -129,8 +129,8 @@ function stack(figures) {
 
 /** @param {QueueFigures} figures */
 export function runningText(figures) {
-  const { looked, running, isMore } = figures;
-  return looked < backlogOf(figures) || isMore ? `≥ ${running} (${looked} oldest checked)` : whole(running);
+  const { checked, running, isMore } = figures;
+  return checked < backlogOf(figures) || isMore ? `≥ ${running} (${checked} oldest checked)` : whole(running);
 }
 
 /**

@@ -25,7 +25,7 @@ const TONES = {
 };
 
 /** @type {Readonly<Record<Exclude<Bar['kind'], 'attempt'>, string>>} */
-const UNCLAIMED = { delay: 'not due', wait: 'due, not claimed', apart: 'not claimed' };
+const UNCLAIMED = { delay: 'not due', wait: 'due, not claimed', unclaimed: 'not claimed' };
 
 /**
  * @param {TaskView['task']} task

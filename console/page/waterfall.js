@@ -13,10 +13,10 @@
  */
 
 /**
- * `delay`: not due yet, by choice or after a failure; `wait`: due and unclaimed; `apart`: unclaimed, and the row no longer
+ * `delay`: not due yet, by choice or after a failure; `wait`: due and unclaimed; `unclaimed`: unclaimed, and the row no longer
  * records when it became due; otherwise an attempt.
  * @typedef {object} Bar
- * @property {'delay' | 'wait' | 'apart' | 'attempt'} kind
+ * @property {'delay' | 'wait' | 'unclaimed' | 'attempt'} kind
  * @property {number} from
  * @property {number} until
  * @property {number} row attempts from top to bottom; the time before an attempt is in its row
@@ -86,7 +86,7 @@ function dueAt(task) {
  * @returns {readonly Bar[]}
  */
 function unclaimed(from, until, due, row) {
-  if (due === undefined) return until > from ? [{ kind: 'apart', from, until, row }] : [];
+  if (due === undefined) return until > from ? [{ kind: 'unclaimed', from, until, row }] : [];
   const end = Math.max(until, due);
   const split = Math.min(Math.max(due, from), end);
   return /** @type {Bar[]} */ ([

@@ -20,7 +20,7 @@ interface FeedOptions {
 }
 
 export class Feed {
-  readonly #look: OverviewRead;
+  readonly #read: OverviewRead;
   readonly #options: FeedOptions;
   readonly #viewers = new Set<Viewer>();
   #last: News | undefined;
@@ -28,8 +28,8 @@ export class Feed {
   /** Ends the pause between two polls. */
   #hurry = new AbortController();
 
-  constructor(look: OverviewRead, options: FeedOptions) {
-    this.#look = look;
+  constructor(read: OverviewRead, options: FeedOptions) {
+    this.#read = read;
     this.#options = options;
   }
 
@@ -77,9 +77,9 @@ export class Feed {
       this.#hurry = new AbortController();
       let pauseMs = everyMs;
       try {
-        const units = await this.#look.look();
+        const units = await this.#read.read();
         pauseMs = Math.max(everyMs, (units / unitsPerSecond) * 1_000);
-        this.#tell({ kind: 'overview', overview: this.#look.overview(), nextInMs: pauseMs }, signal);
+        this.#tell({ kind: 'overview', overview: this.#read.overview(), nextInMs: pauseMs }, signal);
       } catch (error) {
         this.#tell({ kind: 'failure', message: messageOf(error) }, signal);
       }

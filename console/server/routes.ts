@@ -11,17 +11,17 @@ import { validWholeNumber } from '../../shared/core/validate/whole-number.ts';
 import { execute, parseAct, selectionIn } from './acts.ts';
 import type { ConsoleConnection } from './connection.ts';
 import type { Feed, News } from './feed.ts';
-import { lookAtAudit } from './views/audit.ts';
-import { lookAtLocks, lookAtSemaphores } from './views/coordination.ts';
+import { readAudit } from './views/audit.ts';
+import { readLocks, readSemaphores } from './views/coordination.ts';
 import type { OverviewRead } from './views/overview.ts';
-import { lookAtSchedules } from './views/schedules.ts';
+import { readSchedules } from './views/schedules.ts';
 import type { SessionBook } from './views/session-book.ts';
-import { SessionsLook, withHoldings } from './views/sessions.ts';
-import { lookAtSelected } from './views/selected.ts';
-import { lookAtTask, lookAtTasks } from './views/tasks.ts';
-import { DeadLook } from './views/dead.ts';
-import { KnownNames, lookAtNames } from './views/known-names.ts';
-import { lookAtFinished } from './views/finished.ts';
+import { SessionsRead, withHoldings } from './views/sessions.ts';
+import { readSelected } from './views/selected.ts';
+import { readTask, readTasks } from './views/tasks.ts';
+import { DeadRead } from './views/dead.ts';
+import { KnownNames, readNames } from './views/known-names.ts';
+import { readFinished } from './views/finished.ts';
 import { priceOfScan, scanFinished } from './views/scan.ts';
 import type { LockPage, SemaphorePage } from '../model.ts';
 import { LISTED_STATES, OUTCOMES } from '../model.ts';
@@ -32,7 +32,7 @@ interface RoutesPorts {
   readonly feed: Feed;
   readonly overview: OverviewRead;
   readonly book: SessionBook;
-  readonly looks: SharedReads;
+  readonly reads: SharedReads;
 }
 
 /** An input has up to 16 KB, and as JSON within JSON up to twice as much. */
@@ -40,14 +40,14 @@ const ACT_LIMIT_BYTES = 40 * 1024;
 /** Eight gigabytes, for a quarter of a dollar. */
 const SCAN_LIMIT_UNITS = 1_000_000;
 
-export function createRoutes({ connection, feed, overview, book, looks }: RoutesPorts): Hono {
+export function createRoutes({ connection, feed, overview, book, reads }: RoutesPorts): Hono {
   const names = new KnownNames();
-  const dead = new DeadLook(connection, names);
-  const sessions = new SessionsLook(connection, book);
+  const dead = new DeadRead(connection, names);
+  const sessions = new SessionsRead(connection, book);
   const locks = (prefix: string): Promise<LockPage> =>
-    looks.ask(`locks ${prefix}`, () => lookAtLocks(connection, prefix));
+    reads.ask(`locks ${prefix}`, () => readLocks(connection, prefix));
   const semaphores = (prefix: string): Promise<SemaphorePage> =>
-    looks.ask(`semaphores ${prefix}`, () => lookAtSemaphores(connection, prefix));
+    reads.ask(`semaphores ${prefix}`, () => readSemaphores(connection, prefix));
 
   const routes = new Hono();
   routes.onError((error, context) => fail(context, error, connection));
@@ -59,7 +59,7 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     const queue = validName('queue', asked);
     const state = oneOf('state', LISTED_STATES, wanted);
     const query = { queue, state, after, name, id, withGroups: overview.mayHaveGroups(queue) };
-    const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(connection, names, query));
+    const page = await reads.ask(`tasks ${JSON.stringify(query)}`, () => readTasks(connection, names, query));
     // Do not poll a mistyped name again and again.
     if (page.tasks.length > 0) overview.include(queue);
     return context.json(page);
@@ -69,7 +69,7 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     const { queue: asked, name = '', id = '', fault, whole } = context.req.query();
     const queue = validName('queue', asked);
     const query = { queue, name, id, fault, isWhole: connection.isLocal || whole !== undefined };
-    const page = await looks.ask(`dead ${JSON.stringify(query)}`, () => dead.look(query));
+    const page = await reads.ask(`dead ${JSON.stringify(query)}`, () => dead.read(query));
     if (page.listed.count > 0) overview.include(queue);
     return context.json(page);
   });
@@ -83,25 +83,25 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
       outcome: outcome === undefined ? undefined : oneOf('outcome', OUTCOMES, outcome),
     };
     const key = JSON.stringify(query);
-    const page = await looks.ask(`finished ${key}`, () => lookAtFinished(connection, query));
+    const page = await reads.ask(`finished ${key}`, () => readFinished(connection, query));
     if (page !== undefined) return context.json(page);
     // Without a list, the whole table is read, after a person has agreed to the price.
-    if (units === undefined) return context.json(await looks.ask('price', () => priceOfScan(connection)));
+    if (units === undefined) return context.json(await reads.ask('price', () => priceOfScan(connection)));
     const maxReadUnits = unitsIn(context);
     const scan = () => scanFinished(connection, names, { ...query, maxReadUnits });
-    return context.json(await looks.ask(`scan ${key} ${maxReadUnits}`, scan));
+    return context.json(await reads.ask(`scan ${key} ${maxReadUnits}`, scan));
   });
 
   routes.get('/selected', async (context) => {
     const { queue: asked, ...given } = context.req.query();
     const [queue, selection] = [validName('queue', asked), selectionIn(given)];
     const key = `selected ${JSON.stringify({ queue, selection })}`;
-    return context.json(await looks.ask(key, () => lookAtSelected(connection, queue, selection)));
+    return context.json(await reads.ask(key, () => readSelected(connection, queue, selection)));
   });
 
   routes.get('/names', async (context) => {
     const queue = validName('queue', context.req.query('queue'));
-    return context.json(await looks.ask(`names ${JSON.stringify(queue)}`, () => lookAtNames(connection, names, queue)));
+    return context.json(await reads.ask(`names ${JSON.stringify(queue)}`, () => readNames(connection, names, queue)));
   });
 
   routes.get('/task', async (context) => {
@@ -110,8 +110,8 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
       id: validName('id', context.req.query('id')),
     };
     const withChildren = connection.isLocal || context.req.query('children') !== undefined;
-    const view = await looks.ask(`task ${JSON.stringify(key)} ${withChildren}`, async () => {
-      const found = await lookAtTask(connection, { book, names }, key, withChildren);
+    const view = await reads.ask(`task ${JSON.stringify(key)} ${withChildren}`, async () => {
+      const found = await readTask(connection, { book, names }, key, withChildren);
       return found ?? { value: undefined, units: 1 };
     });
     return view === undefined
@@ -122,15 +122,15 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
   routes.get('/sessions', async (context) => {
     const [held, permits] = await Promise.all([locks(''), semaphores('')]);
     const holdings = withHoldings(overview.holdings(), held, permits);
-    return context.json(await looks.ask('sessions', () => sessions.look(holdings)));
+    return context.json(await reads.ask('sessions', () => sessions.read(holdings)));
   });
   routes.get('/locks', async (context) => context.json(await locks(context.req.query('prefix') ?? '')));
   routes.get('/semaphores', async (context) => context.json(await semaphores(context.req.query('prefix') ?? '')));
   routes.get('/schedules', async (context) => {
     const { queues } = overview;
-    return context.json(await looks.ask(`schedules ${queues.join(' ')}`, () => lookAtSchedules(connection, queues)));
+    return context.json(await reads.ask(`schedules ${queues.join(' ')}`, () => readSchedules(connection, queues)));
   });
-  routes.get('/audit', async (context) => context.json(await looks.ask('audit', () => lookAtAudit(connection))));
+  routes.get('/audit', async (context) => context.json(await reads.ask('audit', () => readAudit(connection))));
 
   const limit = bodyLimit({
     maxSize: ACT_LIMIT_BYTES,
@@ -141,7 +141,7 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
       return context.json({ error: 'this console is read-only: nothing was done' }, 403);
     const act = parseAct(await context.req.json().catch(() => undefined));
     const answer = await execute(connection, act);
-    looks.forget();
+    reads.forget();
     if ('queue' in act) {
       overview.putFirst(act.queue);
       dead.restart(act.queue);

@@ -24,7 +24,7 @@ export interface RunningConsole extends Page {
   readonly port: number;
   /** Read units used so far. */
   readUnits(): number;
-  /** Whether it polls the table: only while a page is open. */
+  /** Whether it reads the table: only while a page is open. */
   isLooking(): boolean;
 }
 
@@ -44,12 +44,12 @@ export async function startConsole(options: PageOptions, runtime: Runtime): Prom
     unitsPerSecond: connection.isLocal ? LOCAL_UNITS_PER_SECOND : UNITS_PER_SECOND,
   };
   const feed = new Feed(overview, { runtime, ...pace });
-  const looks = new SharedReads(runtime.clock, pace);
+  const reads = new SharedReads(runtime.clock, pace);
   const gate = new Gate(runtime.ids, () => options.onEntered?.(gate.invite()));
 
   const app = new Hono();
   app.use(gate.headers, gate.guard);
-  app.route(`${gate.root}api`, createRoutes({ connection, feed, overview, book, looks }));
+  app.route(`${gate.root}api`, createRoutes({ connection, feed, overview, book, reads }));
   const serve = (name: string, context: Context): Response | Promise<Response> => {
     const asset = assets.get(name);
     return asset === undefined ? context.notFound() : answerWith(asset, context.req.raw);

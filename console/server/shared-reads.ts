@@ -25,11 +25,11 @@ export class SharedReads {
     this.#pace = pace;
   }
 
-  /** @param question names what `look` reads: the same name, the same answer */
-  ask<T>(question: string, look: () => Promise<Priced<T>>): Promise<T> {
+  /** @param question names what `read` reads: the same name, the same answer */
+  ask<T>(question: string, read: () => Promise<Priced<T>>): Promise<T> {
     const known = this.#answers.get(question);
     if (known !== undefined && this.#clock.monotonic() < known.freshUntil) return known.value as Promise<T>;
-    return this.#askAgain(question, look);
+    return this.#askAgain(question, read);
   }
 
   /** After an act: everything may have changed. */
@@ -37,8 +37,8 @@ export class SharedReads {
     this.#answers.clear();
   }
 
-  #askAgain<T>(question: string, look: () => Promise<Priced<T>>): Promise<T> {
-    const asked = look();
+  #askAgain<T>(question: string, read: () => Promise<Priced<T>>): Promise<T> {
+    const asked = read();
     const answer: Answer = { value: asked.then(({ value }) => value), freshUntil: Infinity };
     this.#answers.delete(question);
     this.#answers.set(question, answer);

@@ -61,7 +61,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
 
   /** As plotted after each round. */
   async function plotted(): Promise<readonly number[]> {
-    await overview.look();
+    await overview.read();
     return overview.overview().readings.map(({ lost }) => lost);
   }
 

@@ -57,7 +57,7 @@ test('attempts follow one another, with the time between them in which no worker
   await kit.advance('10s');
   await kit.drain();
   expect(await drawn(kit)).toEqual([
-    ['apart', 0, 10, 0],
+    ['unclaimed', 0, 10, 0],
     ['failed', 10, 15, 0],
     ['delay', 15, 45, 1],
   ]);
@@ -65,9 +65,9 @@ test('attempts follow one another, with the time between them in which no worker
   await kit.advance('40s');
   await kit.drain();
   expect(await drawn(kit)).toEqual([
-    ['apart', 0, 10, 0],
+    ['unclaimed', 0, 10, 0],
     ['failed', 10, 15, 0],
-    ['apart', 15, 55, 1],
+    ['unclaimed', 15, 55, 1],
     ['done', 55, 60, 1],
   ]);
 });
@@ -108,5 +108,5 @@ test('shows the wait of a task cancelled before it began', async () => {
   await kit.operator.cancel('t', { reason: 'no longer wanted' });
   await kit.advance('60s');
 
-  expect(await drawn(kit)).toEqual([['apart', 0, 5, 0]]);
+  expect(await drawn(kit)).toEqual([['unclaimed', 0, 5, 0]]);
 });

@@ -66,7 +66,7 @@ export async function within<T>(
 }
 
 /** A query that may block, for results without a clock. @param what names the result among all polled results */
-export async function blockingLook<T>(
+export async function blockingRead<T>(
   exchange: Exchange,
   what: string,
   read: () => Promise<Snapshot<T>>,
@@ -74,9 +74,11 @@ export async function blockingLook<T>(
   const { gateway } = exchange;
   const { index: asked, waitMs } = blockingOf(exchange);
   const isNews = (seen: Snapshot<T>): boolean => !isSame(asked, seen);
-  const look = (): Promise<Snapshot<T>> => gateway.polls.inTurn(read);
-  const next = (isOurs: typeof isNews, over: AbortSignal) => gateway.polls.next(what, look, isOurs, over);
+  const inTurn = (): Promise<Snapshot<T>> => gateway.polls.inTurn(read);
+  const next = (isOurs: typeof isNews, over: AbortSignal) => gateway.polls.next(what, inTurn, isOurs, over);
   const seen =
-    asked === 0 ? await look() : await within(exchange, waitMs, (over) => pollUntil({ look, isNews, next }, over));
+    asked === 0
+      ? await inTurn()
+      : await within(exchange, waitMs, (over) => pollUntil({ read: inTurn, isNews, next }, over));
   return { value: seen.value, index: gateway.indexes.indexOf(what, seen, asked) };
 }

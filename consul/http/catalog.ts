@@ -3,7 +3,7 @@ import { validName } from '../../shared/core/validate/name.ts';
 import type { CheckRecord } from '../health/health.ts';
 import { NODE_CHECK } from '../health/health.ts';
 import { OWN_ADDRESS } from './agent.ts';
-import { blockingLook } from './blocking.ts';
+import { blockingRead } from './blocking.ts';
 import { checkIdOf, noteOf, statusOf } from './checks.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
@@ -52,7 +52,7 @@ export const deregisterNode: Endpoint = async (exchange) => {
 export const listNodes: Endpoint = async (exchange) => {
   exchange.rights.ensure('nodes', 'read');
   const { settings } = exchange.gateway;
-  const { value, index } = await blockingLook(exchange, 'nodes', checksLook(exchange, undefined));
+  const { value, index } = await blockingRead(exchange, 'nodes', checksRead(exchange, undefined));
   const nodes = new Map([[settings.node, OWN_ADDRESS]]);
   for (const check of value) if (check.id === NODE_CHECK) nodes.set(check.node, check.note);
   return { json: [...nodes].map(([name, address]) => catalogNode(name, address, settings.datacenter)), index };
@@ -79,12 +79,12 @@ async function health(
 ) {
   exchange.rights.ensure('nodes', 'read');
   const { runtime, settings } = exchange.gateway;
-  const { value, index } = await blockingLook(exchange, what, checksLook(exchange, node));
+  const { value, index } = await blockingRead(exchange, what, checksRead(exchange, node));
   const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };
   return { json: value.map((check) => healthCheck(check, judge)).filter(isWanted), index };
 }
 
-function checksLook({ gateway }: Exchange, node: string | undefined): () => Promise<Snapshot<readonly CheckRecord[]>> {
+function checksRead({ gateway }: Exchange, node: string | undefined): () => Promise<Snapshot<readonly CheckRecord[]>> {
   const { remote, runtime, settings } = gateway;
   return async () => {
     const checks = await Array.fromAsync(remote.health.list(node));

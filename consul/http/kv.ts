@@ -34,7 +34,7 @@ async function readKey(exchange: Exchange): Promise<Answer> {
   const { index: asked, waitMs } = blockingOf(exchange);
   const seen =
     asked === 0
-      ? await locks.look(key)
+      ? await locks.read(key)
       : await counted(exchange, () =>
           locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal }),
         );

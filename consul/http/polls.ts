@@ -23,10 +23,10 @@ const LOOKS_IN_FLIGHT = 8;
 
 /** Something that requests wait for, as the first of them polls it. */
 interface Watched {
-  readonly look: () => Promise<Snapshot<unknown>>;
+  readonly read: () => Promise<Snapshot<unknown>>;
   waiters: number;
   /** Its last poll. */
-  looking: Promise<Snapshot<unknown>> | undefined;
+  reading: Promise<Snapshot<unknown>> | undefined;
 }
 
 export class Polls {
@@ -39,10 +39,10 @@ export class Polls {
     this.#poll = new SharedPoll<Snapshot<unknown>>(clock, {
       begin: () => undefined,
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
-      look: oneByOne(async ({ key }) => {
+      read: oneByOne(async ({ key }) => {
         const watched = this.#watched.get(key);
-        if (watched !== undefined) watched.looking = watched.look();
-        return watched?.looking;
+        if (watched !== undefined) watched.reading = watched.read();
+        return watched?.reading;
       }),
     });
   }
@@ -53,11 +53,11 @@ export class Polls {
    */
   async next<T>(
     what: string,
-    look: () => Promise<Snapshot<T>>,
-    isNews: (look: Snapshot<T>) => boolean,
+    read: () => Promise<Snapshot<T>>,
+    isNews: (read: Snapshot<T>) => boolean,
     signal: AbortSignal,
   ): Promise<Snapshot<T> | undefined> {
-    const watched = this.#watched.get(what) ?? { look, waiters: 0, looking: undefined };
+    const watched = this.#watched.get(what) ?? { read, waiters: 0, reading: undefined };
     this.#watched.set(what, watched);
     watched.waiters++;
     try {
@@ -66,7 +66,7 @@ export class Polls {
     } finally {
       if (--watched.waiters === 0) {
         this.#watched.delete(what);
-        await watched.looking?.catch(() => undefined); // The waiters of that poll have received its error.
+        await watched.reading?.catch(() => undefined); // The waiters of that poll have received its error.
       }
     }
   }

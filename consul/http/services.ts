@@ -1,6 +1,6 @@
 /** Empty lists of services and events. Common clients request them at startup. */
 import { OWN_ADDRESS } from './agent.ts';
-import { blockingLook } from './blocking.ts';
+import { blockingRead } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { snapshotOf } from './polls.ts';
 import { catalogNode } from './shapes.ts';
@@ -8,7 +8,7 @@ import { catalogNode } from './shapes.ts';
 /** Blocking queries always time out, because the result never changes. */
 async function answerNothing(exchange: Exchange, json: unknown): Promise<Answer> {
   exchange.rights.ensure('nodes', 'read');
-  const { index } = await blockingLook(exchange, 'services', () => Promise.resolve(snapshotOf(null, [], 0)));
+  const { index } = await blockingRead(exchange, 'services', () => Promise.resolve(snapshotOf(null, [], 0)));
   return { json, index };
 }
 

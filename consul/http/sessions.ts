@@ -3,7 +3,7 @@ import { DEFAULT_LOCK_DELAY_MS, MAX_LOCK_DELAY_MS } from '../../shared/core/leas
 import { validName } from '../../shared/core/validate/name.ts';
 import { NODE_CHECK, failureOf } from '../health/health.ts';
 import type { LiveSession, SessionRecord } from '../../shared/session/session-record.ts';
-import { blockingLook } from './blocking.ts';
+import { blockingRead } from './blocking.ts';
 import type { Body } from './body.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { DECODE_FAILED } from './exchange.ts';
@@ -59,11 +59,11 @@ export const renewSession: Endpoint = async (exchange) => {
 export const sessionInfo: Endpoint = async (exchange) => {
   exchange.rights.ensure('sessions', 'read');
   const id = idOf(exchange);
-  const look = async (): Promise<Snapshot<readonly LiveSession[]>> => {
+  const read = async (): Promise<Snapshot<readonly LiveSession[]>> => {
     const session = await exchange.gateway.remote.sessions.live(id);
-    return sessionsLook(session === undefined ? [] : [session]);
+    return sessionsRead(session === undefined ? [] : [session]);
   };
-  const { value, index } = await blockingLook(exchange, `session ${id}`, look);
+  const { value, index } = await blockingRead(exchange, `session ${id}`, read);
   return { json: value.map(sessionEntry), index };
 };
 
@@ -79,15 +79,15 @@ export const nodeSessions: Endpoint = (exchange) => {
 async function listed(exchange: Exchange, what: string, isWanted: (session: SessionRecord) => boolean) {
   exchange.rights.ensure('sessions', 'read');
   const { remote } = exchange.gateway;
-  const look = async (): Promise<Snapshot<readonly LiveSession[]>> => {
+  const read = async (): Promise<Snapshot<readonly LiveSession[]>> => {
     const all = await Array.fromAsync(remote.anySessions.list());
-    return sessionsLook(await remote.sessions.liveAmong(all.filter(isWanted)));
+    return sessionsRead(await remote.sessions.liveAmong(all.filter(isWanted)));
   };
-  const { value, index } = await blockingLook(exchange, what, look);
+  const { value, index } = await blockingRead(exchange, what, read);
   return { json: value.map(sessionEntry), index };
 }
 
-function sessionsLook(sessions: readonly LiveSession[]): Snapshot<readonly LiveSession[]> {
+function sessionsRead(sessions: readonly LiveSession[]): Snapshot<readonly LiveSession[]> {
   const facts = sessions.map(({ id }) => id).sort();
   return snapshotOf(sessions, facts, Math.max(0, ...sessions.map(({ createdAt }) => createdAt)));
 }

@@ -27,7 +27,7 @@ const SESSIONS_EVERY = 3;
 
 /** State of a prefix between polls. */
 interface Seen {
-  looks: number;
+  polls: number;
   lastGlance: string | undefined;
   isBound: boolean;
 }
@@ -41,9 +41,9 @@ export class Prefixes {
     const { clock, random } = ports.runtime;
     this.#reader = new PrefixReader(ports, new LockReader(ports, maxClockSkewMs));
     this.#poll = new SharedPoll<PrefixView, Seen>(clock, {
-      begin: () => ({ looks: 0, lastGlance: undefined, isBound: false }),
+      begin: () => ({ polls: 0, lastGlance: undefined, isBound: false }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
-      look: oneByOne((due) => this.#inTurn(() => this.#look(due))),
+      read: oneByOne((due) => this.#inTurn(() => this.#read(due))),
     });
   }
 
@@ -62,9 +62,9 @@ export class Prefixes {
    * @throws StoreUnavailableError: watching goes no further
    */
   watch(prefix: string, isNews: (view: PrefixView) => boolean, over: AbortSignal): Promise<PrefixView> {
-    const look = (): Promise<PrefixView> => this.view(prefix);
+    const read = (): Promise<PrefixView> => this.view(prefix);
     const next = (isOurs: typeof isNews, ended: AbortSignal) => this.#poll.next(prefix, isOurs, ended);
-    return pollUntil({ look, isNews, next }, over);
+    return pollUntil({ read, isNews, next }, over);
   }
 
   /** Waits until a key that was just created is listed, for a caller that then tells its writer that it is there. */
@@ -83,8 +83,8 @@ export class Prefixes {
   }
 
   /** Undefined where nothing has changed. */
-  async #look({ key: prefix, memory, isNudged, hasNewcomer }: Due<Seen>): Promise<PrefixView | undefined> {
-    const withSessions = memory.looks++ % SESSIONS_EVERY === 0 || memory.isBound;
+  async #read({ key: prefix, memory, isNudged, hasNewcomer }: Due<Seen>): Promise<PrefixView | undefined> {
+    const withSessions = memory.polls++ % SESSIONS_EVERY === 0 || memory.isBound;
     const glance = isNudged ? undefined : await this.#reader.glance(prefix, { withSessions });
     if (withSessions) memory.isBound = glance?.isBound ?? true;
     if (!isNudged && glance?.fingerprint === memory.lastGlance && !hasNewcomer) return undefined;

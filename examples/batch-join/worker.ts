@@ -17,7 +17,7 @@ const [letter = '?', name = '', generation = '', count = '', expiry = '', endpoi
 
 using leasehold = await openLeasehold(endpoint === '' ? undefined : endpoint);
 await using session = await leasehold.session({ name: letter, ttl: expiry as Duration, lockDelay: 0 });
-// The generation tells apart this batch from a later one of the same name.
+// The generation distinguishes this batch from a later one of the same name.
 const group = await leasehold.waitGroup(name, { generation: Number(generation) });
 const ids = Array.from({ length: Number(count) }, (_, n) => `${letter}-${String(n).padStart(2, '0')}`);
 

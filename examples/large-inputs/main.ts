@@ -24,7 +24,7 @@ const ids: string[] = [];
 for (const size of SIZES) {
   const { id } = await tasks.enqueue(measure, { text: 'x'.repeat(size) });
   const task = await tasks.get(id);
-  const where = task?.payload === undefined ? 'in its row' : (task.payload.reference ?? 'in a row beside it');
+  const where = task?.payload === undefined ? 'in its row' : (task.payload.reference ?? 'in its own row');
   console.log(`${size} characters are ${where.slice(0, 60)}`);
   ids.push(id);
 }

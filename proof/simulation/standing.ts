@@ -77,10 +77,10 @@ export class Standing {
     const all = recorder.rows;
     const sessions = sessionsIn(all, this.#ports.now(), this.#profile);
     this.#standing = new Map();
-    this.#lookAtTasks(all, sessions);
-    this.#lookAtHolders(all, sessions);
-    this.#lookAtAsks(all, sessions);
-    this.#lookAtSizes(all);
+    this.#readTasks(all, sessions);
+    this.#readHolders(all, sessions);
+    this.#readAsks(all, sessions);
+    this.#readSizes(all);
     this.#since = this.#standing;
     this.#claims = [];
   }
@@ -132,7 +132,7 @@ export class Standing {
       );
   }
 
-  #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
+  #readTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
     const { concurrency, maxClockSkewMs, chains } = this.#profile;
     const now = this.#ports.now();
     const running = new Map<string, number>();
@@ -253,7 +253,7 @@ export class Standing {
     if (known !== undefined) this.#standing.set(name, known);
   }
 
-  #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
+  #readHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
     const boundMs = bounds.settledMs(this.#profile);
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
     const open = this.#ports.asks.open;
@@ -285,7 +285,7 @@ export class Standing {
     }
   }
 
-  #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
+  #readAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
     const isAlone = this.#profile.lone && !this.#isOver;
     const asks = this.#ports.asks.open;
     for (const ask of asks) {
@@ -327,7 +327,7 @@ export class Standing {
     return Number(item.limit) - held >= ask.permits && (queued === undefined || queued === ask);
   }
 
-  #lookAtSizes(rows: ReadonlyMap<string, DynamoItem>): void {
+  #readSizes(rows: ReadonlyMap<string, DynamoItem>): void {
     for (const [row, item] of rows) {
       // A write makes a new item.
       if (this.#sized.has(item) || !/^(session|lock|semaphore|key|queue|waitgroup)#/.test(row)) continue;

@@ -48,7 +48,7 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly log?: TaskLog | undefined;
   /** Whether the log has a line for each attempt that ends, with how it ended. Default: false, only for failures and takeovers. */
   readonly logEnds?: boolean | undefined;
-  /** Version of your code, for example a commit: `leasehold tasks show` names it beside each attempt. */
+  /** Version of your code, for example a commit: `leasehold tasks show` names it with each attempt. */
   readonly codeVersion?: string | undefined;
   /**
    * Whether the queue lists its finished tasks, for commands and the console. Each task then costs one write unit more: 6 in place of 5.

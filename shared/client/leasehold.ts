@@ -96,7 +96,7 @@ export interface LeaseholdFoundation {
   readonly waiters?: Waiters | undefined;
 }
 
-/** The settings of a Leasehold, apart from its connection. */
+/** The settings of a Leasehold, except its connection. */
 export interface LeaseholdSettings extends Pick<LeaseholdOptions, 'queue' | 'shards' | 'maxClockSkew' | 'payloads'> {
   readonly table: string;
 }

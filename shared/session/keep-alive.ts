@@ -213,11 +213,11 @@ export class SessionHolder implements AsyncDisposable {
 
   #start(): void {
     const { ttlMs } = this.timing;
-    this.#loops = ttlMs === null ? this.#look() : Promise.all([this.#heartbeat(ttlMs), this.#watch()]);
+    this.#loops = ttlMs === null ? this.#read() : Promise.all([this.#heartbeat(ttlMs), this.#watch()]);
   }
 
   /** The heartbeat of a session without a TTL: reads the row, for one read unit, instead of renewing it. */
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     for (;;) {
       await this.#pause(this.timing.heartbeatMs);
       if (this.#stopped.signal.aborted) return;

@@ -191,7 +191,7 @@ const MADE: Readonly<Record<string, () => string>> = {
           `**${dollars(estimate.dollarsPerMonth)}**`,
           `**${dollars(estimate.dollarsPerMonthAfterFree)}**`,
         ],
-        ...estimate.beside.map((other) => [other.what, dollars(other.dollars), dollars(other.dollarsAfterFree)]),
+        ...estimate.alternatives.map((other) => [other.what, dollars(other.dollars), dollars(other.dollarsAfterFree)]),
       ],
     ),
   watching: () => {

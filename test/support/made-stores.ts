@@ -38,7 +38,7 @@ export const leaseholdOf = (report: unknown) => ({
   locks: {
     list: (prefix: string) => each(LOCKS.filter(startsWith(prefix))),
     get: (key: string) => Promise.resolve(LOCKS.find((lock) => lock.key === key)),
-    look: (key: string) =>
+    read: (key: string) =>
       Promise.resolve({ info: LOCKS.find((lock) => lock.key === key), closedUntil: key === 'left' ? NOW + 1 : NOW }),
     watch: (_: string, { index }: { readonly index: number }) => {
       if (index >= 3) throw new StoreUnavailableError('DynamoDB is away', { applied: 'no' });

@@ -27,7 +27,7 @@ export const overviewPage = {
 function figures({ queues, readings, lostInHour }) {
   const last = readings.at(-1);
   const running = queues.reduce((sum, queue) => sum + queue.running, 0);
-  const looked = queues.reduce((sum, queue) => sum + queue.looked, 0);
+  const checked = queues.reduce((sum, queue) => sum + queue.checked, 0);
   const isMore = queues.some((queue) => queue.isMore);
   /**
    * @param {string} label
@@ -46,7 +46,7 @@ function figures({ queues, readings, lostInHour }) {
     figure(
       'Backlog',
       counted({ count: last?.backlog ?? 0, isMore }),
-      `running: ${running} of the oldest ${looked}`,
+      `running: ${running} of the oldest ${checked}`,
       over('backlog over time', 'backlog'),
     ),
     figure(

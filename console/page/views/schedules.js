@@ -70,7 +70,7 @@ function occurrenceDots({ queue, occurrences }) {
 
 const WHY = {
   overlap: 'the run before had not ended',
-  late: 'it was too late for it when a dispatcher looked',
+  late: 'it was too late for it when a dispatcher ran',
   zone: 'the zone did not have that time, because its clock went forward',
   unknown: 'left out, missed, or older than the schedule',
 };
@@ -118,7 +118,7 @@ const OVERLAP = {
   queue: 'It waits until the run before has ended.',
   skip: 'If the run before has not ended, nothing is added.',
   replace: 'The run before is asked to stop, and it begins when that one has ended.',
-  allow: 'It begins beside a run that has not ended.',
+  allow: 'It begins while an earlier run has not ended.',
 };
 
 /** @param {ScheduleLine} line */

@@ -141,7 +141,7 @@ function facts(found, now, waitsForChildren) {
 
 /** @param {NonNullable<TaskView['task']['payload']>} payload */
 function payloadNote({ bytes, reference }) {
-  const place = reference === undefined ? 'in a row beside the task' : `in a store of your own, as ${reference}`;
+  const place = reference === undefined ? 'in its own row' : `in your own store, as ${reference}`;
   return h('p', { class: 'quiet' }, `${whole(bytes)} bytes, ${place}.`);
 }
 
@@ -271,7 +271,7 @@ function acts(found, { data: { now, waitsForChildren }, refresh }) {
     isWaiting &&
       actButton('Run now…', {
         title: `Make ${id} due now`,
-        consequence: 'The task is due at once; a worker claims it with its next look.',
+        consequence: 'The task is due at once; a worker claims it with its next poll.',
         confirm: 'Run task now',
         target: id,
         act: act('task.run-now'),

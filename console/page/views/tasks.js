@@ -171,14 +171,14 @@ function tabs(queue, current, { name, id }, { queues }) {
 }
 
 /**
- * As far as the last look at the queue has counted.
+ * As far as the last poll of the queue has counted.
  * @param {typeof STATES[number]} state
  * @param {QueueFigures} figures
  */
 function countOf(state, figures) {
-  const { running, looked, isMore, dead: buried } = figures;
+  const { running, checked, isMore, dead: deadTasks } = figures;
   const due = backlogOf(figures);
-  const isWhole = looked >= due && !isMore;
+  const isWhole = checked >= due && !isMore;
   switch (state) {
     case 'ready':
       return `${isWhole ? '' : isMore ? '≥ ' : '≈ '}${whole(due - running)}`;
@@ -248,11 +248,11 @@ function held({ state, session, claimedAt }, now) {
  * @param {Record<string, string>} query
  * @param {string} state
  */
-function nothing({ queue, looked, next }, { name, id }, state) {
+function nothing({ queue, checked, next }, { name, id }, state) {
   if (next !== undefined)
     return empty(
       'No match in the entries checked so far.',
-      `${whole(looked)} index entries were checked; the next page has more.`,
+      `${whole(checked)} index entries were checked; the next page has more.`,
     );
   const filters = name === undefined && id === undefined ? '' : ' with such a name or id';
   return empty(

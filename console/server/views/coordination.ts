@@ -8,13 +8,13 @@ import type { Priced } from '../shared-reads.ts';
 const LOCKS_SHOWN = 100;
 const SEMAPHORES_SHOWN = 50;
 
-export async function lookAtLocks(connection: ConsoleConnection, prefix: string): Promise<Priced<LockPage>> {
+export async function readLocks(connection: ConsoleConnection, prefix: string): Promise<Priced<LockPage>> {
   const { leasehold, spent } = connection.open();
   const { rows: locks, more: isMore } = await take(leasehold.locks.list(prefix), LOCKS_SHOWN);
   return { value: { now: connection.now(), locks, isMore }, units: spent() };
 }
 
-export async function lookAtSemaphores(connection: ConsoleConnection, prefix: string): Promise<Priced<SemaphorePage>> {
+export async function readSemaphores(connection: ConsoleConnection, prefix: string): Promise<Priced<SemaphorePage>> {
   const { leasehold, spent } = connection.open();
   // Names first, because hidden ones are not read.
   const { rows: names, more: isMore } = await take(leasehold.semaphores.list(prefix), SEMAPHORES_SHOWN);

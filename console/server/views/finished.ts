@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 const MINUTES = 60;
 
 /** @returns undefined if the queue does not list its finished tasks */
-export async function lookAtFinished(
+export async function readFinished(
   connection: ConsoleConnection,
   query: FinishedQuery,
 ): Promise<Priced<FinishedPage | undefined>> {
@@ -38,7 +38,7 @@ export async function lookAtFinished(
   return { value: { ...value, perMinute: perMinute(recent, now) }, units: spent() };
 }
 
-/** A damaged entry is shown whatever is asked for: it may be what is looked for. */
+/** A damaged entry is shown whatever is asked for: it may be the one that the user searches. */
 function isWanted(entry: EndedEntry, { name, id, outcome }: FinishedQuery): boolean {
   if (entry.kind === 'damaged') return true;
   const isMeant = [entry.id, entry.label, entry.key].some((text) => text?.includes(id) === true);

@@ -1,6 +1,6 @@
 /**
  * `KnownNames` remembers the names of the tasks that the console has read, and the fields of each one's last input.
- * `lookAtNames` adds the names that the queue's workers have announced.
+ * `readNames` adds the names that the queue's workers have announced.
  */
 import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import { announcedIn } from '../../../shared/tasks/worker/announced-names.ts';
@@ -30,7 +30,7 @@ export class KnownNames {
   }
 }
 
-export async function lookAtNames(
+export async function readNames(
   connection: ConsoleConnection,
   names: KnownNames,
   queue: string,

@@ -3,7 +3,7 @@ import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { sumOf } from '../../../cli/queue/queue-summary.ts';
 import type { ConsoleConnection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../../model.ts';
-import { QueueLook } from './queue.ts';
+import { QueueRead } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
 import { WorkerWalk } from './worker-walk.ts';
 
@@ -26,7 +26,7 @@ export class OverviewRead {
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   /** In the order of their next polls. */
-  readonly #queues = new Map<string, QueueLook>();
+  readonly #queues = new Map<string, QueueRead>();
   readonly #readings: Reading[] = [];
   readonly #spending: { readonly at: number; readonly units: number }[] = [];
   #discoveredAt = -Infinity;
@@ -42,17 +42,17 @@ export class OverviewRead {
   /** A queue that was named; those without a worker so far are known by their names only. */
   include(queue: string): void {
     if (!this.#queues.has(queue) && this.#queues.size < QUEUES_LIMIT)
-      this.#queues.set(queue, new QueueLook(this.#connection, this.#book, queue));
+      this.#queues.set(queue, new QueueRead(this.#connection, this.#book, queue));
   }
 
   /** The next round begins with this queue: an act has just changed it. */
   putFirst(queue: string): void {
-    const look = this.#queues.get(queue);
-    if (look === undefined) return;
-    look.forget();
+    const read = this.#queues.get(queue);
+    if (read === undefined) return;
+    read.forget();
     const others = [...this.#queues].filter(([name]) => name !== queue);
     this.#queues.clear();
-    for (const [name, other] of [[queue, look] as const, ...others]) this.#queues.set(name, other);
+    for (const [name, other] of [[queue, read] as const, ...others]) this.#queues.set(name, other);
   }
 
   /** Whether tasks of the queue may be in groups: unknown until its first poll. */
@@ -65,15 +65,15 @@ export class OverviewRead {
   }
 
   /** One round. @returns the read units that it took */
-  async look(): Promise<number> {
+  async read(): Promise<number> {
     const before = this.#connection.readUnits();
     await this.#discover();
-    for (const [queue, look] of [...this.#queues]) {
+    for (const [queue, read] of [...this.#queues]) {
       if (this.#connection.readUnits() - before >= ROUND_UNITS) break;
-      await look.look(this.#connection.open(), this.#workers.of(queue));
+      await read.read(this.#connection.open(), this.#workers.of(queue));
       // To the end of the line.
       this.#queues.delete(queue);
-      this.#queues.set(queue, look);
+      this.#queues.set(queue, read);
     }
     await this.#book.refresh(this.#connection.open(), this.#book.living(), { limit: SESSIONS_PER_ROUND });
     this.#note();
@@ -81,12 +81,12 @@ export class OverviewRead {
   }
 
   overview(): Overview {
-    const looks = [...this.#queues.values()];
+    const polls = [...this.#queues.values()];
     return {
       now: this.#connection.now(),
       desk: this.#connection.info,
       queues: this.#figures().toSorted((one, other) => (one.queue < other.queue ? -1 : 1)),
-      unseen: looks.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
+      unseen: polls.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
       readings: this.#readings,
       lost: this.#book.lost(),
       lostInHour: this.#book.lostAfter(this.#connection.now() - HOUR_MS),
@@ -102,11 +102,11 @@ export class OverviewRead {
       list.push(holding);
       held.set(session, list);
     };
-    for (const look of this.#queues.values()) {
-      const { queue } = look;
-      for (const { session, token } of look.permits)
+    for (const read of this.#queues.values()) {
+      const { queue } = read;
+      for (const { session, token } of read.permits)
         note(session, { kind: 'permit', name: workersSemaphore(queue), leaseCounter: token });
-      for (const { session, id, leaseCounter } of look.running)
+      for (const { session, id, leaseCounter } of read.running)
         note(session, { kind: 'task', name: id, queue, leaseCounter });
     }
     return held;

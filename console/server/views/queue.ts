@@ -36,7 +36,7 @@ interface Walk {
   after: unknown;
 }
 
-export class QueueLook {
+export class QueueRead {
   readonly queue: string;
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
@@ -81,13 +81,13 @@ export class QueueLook {
   }
 
   /** @param listed sessions of the queue's workers, which may have expired */
-  async look(stores: Stores, listed: readonly string[]): Promise<QueueFigures> {
+  async read(stores: Stores, listed: readonly string[]): Promise<QueueFigures> {
     const at = this.#connection.now();
     const [record, walks, dead, workers] = await Promise.all([
       stores.queues.get(this.queue),
       this.#readIndex(at),
       this.#countDead(stores, at),
-      this.#lookAtWorkers(stores, listed),
+      this.#readWorkers(stores, listed),
     ]);
     const hints = walks.flatMap((walk) => walk.hints);
     const due = hints.filter(({ readyAt }) => readyAt <= at);
@@ -109,7 +109,7 @@ export class QueueLook {
       due: byPriority(walks, at),
       later: hints.length - due.length,
       isMore: walks.some(({ after }) => after !== undefined),
-      looked: oldest.length,
+      checked: oldest.length,
       running: this.#running.length,
       oldestReadyAgeMs: waiting.length === 0 ? null : Math.max(0, at - Math.min(...waiting)),
       wanted: wantedNow(record, open, workers, at) ?? null,
@@ -165,7 +165,7 @@ export class QueueLook {
     return this.#dead.count;
   }
 
-  async #lookAtWorkers(stores: Stores, listed: readonly string[]): Promise<QueueFigures['workers']> {
+  async #readWorkers(stores: Stores, listed: readonly string[]): Promise<QueueFigures['workers']> {
     const semaphore = await stores.semaphores.get(workersSemaphore(this.queue));
     this.#permits = semaphore?.holders ?? [];
     const holders = new Set(this.#permits.map(({ session }) => session));

@@ -34,7 +34,7 @@ function isNamed({ id, label, links }: TaskRecord, part: string): boolean {
   return [id, label, links?.concurrency?.key ?? links?.line?.key].some((text) => text?.includes(part) === true);
 }
 
-export function lookAtChildren(
+export function readChildren(
   connection: ConsoleConnection,
   names: KnownNames,
   { queue, batch, maxReadUnits }: ChildrenQuery,

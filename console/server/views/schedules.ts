@@ -19,7 +19,7 @@ const OVERDUE_COUNTED = 100;
 /** The finest that cron expressions know. */
 const SECOND_MS = 1_000;
 
-export async function lookAtSchedules(
+export async function readSchedules(
   connection: ConsoleConnection,
   queues: readonly string[],
 ): Promise<Priced<SchedulePage>> {

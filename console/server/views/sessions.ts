@@ -14,7 +14,7 @@ const ENDED_SHOWN = 30;
 /** Pause between two complete walks. */
 const WALK_EVERY_MS = 60_000;
 
-export class SessionsLook {
+export class SessionsRead {
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   /** Listed, and not read yet. */
@@ -29,7 +29,7 @@ export class SessionsLook {
     this.#book = book;
   }
 
-  async look(holdings: ReadonlyMap<string, readonly Holding[]>): Promise<Priced<SessionPage>> {
+  async read(holdings: ReadonlyMap<string, readonly Holding[]>): Promise<Priced<SessionPage>> {
     const stores = this.#connection.open();
     const holders = [...holdings.keys()];
     await this.#book.refresh(stores, [...holders, ...this.#book.living()], { limit: READ_PER_LOOK, freshMs: FRESH_MS });

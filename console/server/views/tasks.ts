@@ -13,7 +13,7 @@ import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import type { SessionBook } from './session-book.ts';
 import { sourcesOf } from './sources.ts';
-import { lookAtChildren, priceOfScan } from './scan.ts';
+import { readChildren, priceOfScan } from './scan.ts';
 import { isWaiting, lineOf } from './task-line.ts';
 
 interface TaskQuery {
@@ -46,7 +46,7 @@ type Cursor = IndexCursor;
 
 const FIRST: Cursor = { kind: 'index', afters: [] };
 
-export async function lookAtTasks(
+export async function readTasks(
   connection: ConsoleConnection,
   names: KnownNames,
   query: TaskQuery,
@@ -55,10 +55,10 @@ export async function lookAtTasks(
   const now = connection.now();
   const walk = walkIndex(connection, stores, query, query.after === undefined ? FIRST : decodeCursor(query.after));
   const tasks: TaskRecord[] = [];
-  let looked = 0;
+  let checked = 0;
   let next: Cursor | undefined;
   for await (const step of walk) {
-    looked += step.keys.length;
+    checked += step.keys.length;
     // The entry shows whether the id matches, so a row that does not is never read.
     const rows = await stores.tasks.getMany(step.keys.filter(({ id }) => id.startsWith(query.id)));
     names.note(rows);
@@ -68,7 +68,7 @@ export async function lookAtTasks(
   }
   const value = {
     now,
-    looked,
+    checked,
     queue: query.queue,
     tasks: tasks.toSorted(inOrder).map((task) => lineOf(task, now)),
     next: next === undefined ? undefined : encodeCursor(next),
@@ -76,7 +76,7 @@ export async function lookAtTasks(
   return { value, units: stores.spent() };
 }
 
-export async function lookAtTask(
+export async function readTask(
   connection: ConsoleConnection,
   { book, names }: { readonly book: SessionBook; readonly names: KnownNames },
   key: TaskKey,
@@ -120,7 +120,7 @@ async function childrenOf(
 ): Promise<Priced<ScanPage> | undefined> {
   if (children === undefined) return undefined;
   const { queue, id: batch } = children;
-  return lookAtChildren(connection, names, { queue, batch, maxReadUnits: CHILDREN_UNITS });
+  return readChildren(connection, names, { queue, batch, maxReadUnits: CHILDREN_UNITS });
 }
 
 /** The batch of a task names its parent; the batch that it waits for counts the ends of its children. */

@@ -1,7 +1,7 @@
 /** Many dead tasks in groups, on wide and narrow screens, read in steps. */
 import { describe, expect, test } from 'vitest';
 import { ConsoleConnection } from '../../server/connection.ts';
-import { DeadLook } from '../../server/views/dead.ts';
+import { DeadRead } from '../../server/views/dead.ts';
 import { KnownNames } from '../../server/views/known-names.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { claimed, stamp } from '../../../test/support/tasks.ts';
@@ -56,18 +56,18 @@ export function describeTriageOf(count: number): void {
       const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
       const { table, endpoint } = its.table;
       using connection = new ConsoleConnection({ table, endpoint, ...settings }, systemRuntime);
-      const look = new DeadLook(connection, new KnownNames());
+      const dead = new DeadRead(connection, new KnownNames());
       const query = { queue: 'many', name: '', id: '', fault: undefined };
-      const first = await look.look({ ...query, isWhole: false });
+      const first = await dead.read({ ...query, isWhole: false });
       expect(first.units).toBeLessThanOrEqual(50);
       expect(first.value.read).toBeGreaterThan(0);
       expect(first.value.read).toBeLessThan(count);
 
-      const second = await look.look({ ...query, isWhole: false });
+      const second = await dead.read({ ...query, isWhole: false });
       expect(second.units).toBeLessThanOrEqual(50);
       expect(second.value.read).toBeGreaterThan(first.value.read);
 
-      const { value } = await look.look({ ...query, isWhole: true });
+      const { value } = await dead.read({ ...query, isWhole: true });
       expect(value).toMatchObject({ listed: { count, isMore: false }, read: count, unitsLeft: 0 });
       expect(value.groups.map((group) => group.count)).toEqual(Array.from({ length: GROUPS }, () => each));
     });

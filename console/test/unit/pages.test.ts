@@ -115,7 +115,7 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
   const looks = new SharedReads(clock, { everyMs: 1_000, unitsPerSecond: 10 });
   clock.step(SOME_TIME_MS);
   return {
-    routes: createRoutes({ connection, feed, overview, book, looks }),
+    routes: createRoutes({ connection, feed, overview, book, reads: looks }),
     overview,
     clock,
     asked,
@@ -169,16 +169,16 @@ test('the answers to the pages of the console', async () => {
   const { routes, overview, clock } = consoleOver({ isPaused: true });
   const parts: string[] = [];
   for (let round = 1; round <= 2; round++) {
-    const units = await overview.look();
+    const units = await overview.read();
     parts.push(shown(`poll ${round}`, units, overview.overview()));
     clock.step(10_000);
   }
-  parts.push(shown('a poll at the same moment', await overview.look()));
+  parts.push(shown('a poll at the same moment', await overview.read()));
   await routes.request('/acts', {
     method: 'POST',
     body: JSON.stringify({ verb: 'queue.pause', queue: 'media', reason }),
   });
-  parts.push(shown('a poll after an act on a queue, whose dead tasks it reads again', await overview.look()));
+  parts.push(shown('a poll after an act on a queue, whose dead tasks it reads again', await overview.read()));
   clock.step(-30_000);
   for (const page of PAGES) parts.push(shown(`GET ${page}`, ...(await answered(routes.request(page)))));
 

@@ -10,7 +10,7 @@ import { ConsoleConnection } from '../../server/connection.ts';
 import type { News } from '../../server/feed.ts';
 import { Feed } from '../../server/feed.ts';
 import { SharedReads } from '../../server/shared-reads.ts';
-import { DeadLook } from '../../server/views/dead.ts';
+import { DeadRead } from '../../server/views/dead.ts';
 import { KnownNames } from '../../server/views/known-names.ts';
 import type { OverviewRead } from '../../server/views/overview.ts';
 import { scanFinished } from '../../server/views/scan.ts';
@@ -78,7 +78,7 @@ describe('the feed of an open page', () => {
     const clock = new ManualClock(STARTS_AT);
     let looks = 0;
     const read = {
-      look: () => {
+      read: () => {
         looks++;
         return look();
       },
@@ -154,7 +154,7 @@ describe('the feed of an open page', () => {
 test('closing a feed waits for its last poll, which still uses the connection', async () => {
   const clock = new ManualClock(STARTS_AT);
   const poll = Promise.withResolvers<number>();
-  const read = { look: () => poll.promise, overview: () => 0 } as unknown as OverviewRead;
+  const read = { read: () => poll.promise, overview: () => 0 } as unknown as OverviewRead;
   const feed = new Feed(read, { runtime: { ...systemRuntime, clock }, ...PACE });
   feed.join(() => undefined);
   const order: string[] = [];
@@ -208,14 +208,14 @@ describe('the list of dead tasks', () => {
       spent: () => spent,
     });
     const connection = { open: stores, now: () => 0 } as unknown as ConsoleConnection;
-    const look = new DeadLook(connection, new KnownNames());
+    const listed = new DeadRead(connection, new KnownNames());
     const groups = async (fault?: string) => {
       spent = 0;
-      const { value } = await look.look({ queue: QUEUE, name: '', id: '', fault, isWhole: false });
+      const { value } = await listed.read({ queue: QUEUE, name: '', id: '', fault, isWhole: false });
       return value.groups.map((group) => ({ fault: group.fault, count: group.count, shown: group.tasks.length }));
     };
     const die = (id: string, diedAt: number, message = 'no route'): void => void dead.set(id, { diedAt, message });
-    return { dead, read, look, groups, die };
+    return { dead, read, listed, groups, die };
   }
 
   test('loses a task that was retried, and moves one that died again of something else', async () => {
@@ -233,10 +233,10 @@ describe('the list of dead tasks', () => {
   });
 
   test('loses a task whose row is no longer dead when it is read', async () => {
-    const { dead, look, die } = open();
+    const { dead, listed, die } = open();
     die('a', 1);
     die('b', 2);
-    const pages = look.look({ queue: QUEUE, name: '', id: '', fault: undefined, isWhole: false });
+    const pages = listed.read({ queue: QUEUE, name: '', id: '', fault: undefined, isWhole: false });
     dead.delete('a');
 
     const { value } = await pages;

@@ -83,7 +83,7 @@ describeInEveryWorld('health checks', (open) => {
       'lists it',
       async () => remoteOf(other).sessions.liveAmong(await Array.fromAsync(other.leasehold.sessions.list())),
     ],
-    ['reads its key', (_, key) => remoteOf(other).locks.look(key)],
+    ['reads its key', (_, key) => remoteOf(other).locks.read(key)],
     ['reads a prefix of its key', (_, key) => remoteOf(other).prefixes.view(key)],
     ['reads its key in a transaction', (_, key) => remoteOf(other).transactions.run([{ verb: 'get', key }])],
   ])(
@@ -110,7 +110,7 @@ describeInEveryWorld('health checks', (open) => {
     [
       'a key',
       async (key, signal) => {
-        const { index } = await remoteOf(other).locks.look(key);
+        const { index } = await remoteOf(other).locks.read(key);
         return remoteOf(other).locks.watch(key, { index, signal });
       },
     ],

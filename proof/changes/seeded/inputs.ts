@@ -37,7 +37,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     id: 'M39',
     what: 'a contender that waits for a key asks again at once, without back-off or jitter',
     file: 'shared/core/wait/wait.ts',
-    from: 'fullJitterMs(random, this.#backoff, looks)',
+    from: 'fullJitterMs(random, this.#backoff, polls)',
     to: '0',
     killedBy: ['LOAD'],
     changes: { lockShare: 0.8, coordinationShare: 0 },

@@ -49,7 +49,7 @@ export interface Reign {
 
 export type Campaign = { readonly kind: 'elected'; readonly leadership: Leadership } | Refusal;
 
-/** Prefix of the names of election locks, which keeps them apart from the user's own locks. */
+/** Prefix of the names of election locks, which separates them from the user's own locks. */
 const KEY_PREFIX = 'election/';
 
 export function electionKey(name: string): string {

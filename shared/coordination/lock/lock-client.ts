@@ -123,7 +123,7 @@ export class LockClient {
   }
 
   /** Returns a key like `get`, with its watchers' index, even after a deletion. 0: the row does not exist. */
-  async look(key: string): Promise<Watched> {
+  async read(key: string): Promise<Watched> {
     const sighting = await this.#reader.see(validKey(key));
     return this.#watched(sighting);
   }
@@ -174,9 +174,9 @@ export class LockClient {
       // A row that TTL deleted, and that may have been recreated, is a change as well.
       return found > index || (found === 0 && index > 0 && isAbsenceNews);
     };
-    const look = (): Promise<LockSnapshot> => this.#reader.see(validKey(key));
+    const read = (): Promise<LockSnapshot> => this.#reader.see(validKey(key));
     const next = (isOurs: typeof isNews, over: AbortSignal) => this.#watch.next(key, isOurs, over);
-    return this.#watched(await this.#within(timeout, signal, (over) => pollUntil({ look, isNews, next }, over)));
+    return this.#watched(await this.#within(timeout, signal, (over) => pollUntil({ read, isNews, next }, over)));
   }
 
   /** Call this after this process has written these keys: local watchers skip the pause before their next poll. */

@@ -37,7 +37,7 @@ export interface KeyContender<Right> {
    */
   attempt(): Promise<Attempt<Right>>;
   /** Checks whether an attempt is worth its cost. Returns undefined if it is. */
-  look(): Promise<Refusal | undefined>;
+  read(): Promise<Refusal | undefined>;
 }
 
 /** A row whose session has ended, or is our own. The next write takes it over. */
@@ -105,7 +105,7 @@ export class LockContender implements KeyContender<HeldLock> {
   }
 
   /** Costs one eventually consistent request while the holder stays the same. */
-  async look(): Promise<Refusal | undefined> {
+  async read(): Promise<Refusal | undefined> {
     // A stale read cannot show whether an unresolved acquire was applied. An attempt can.
     if (this.#unresolvedKeys?.has(this.key) === true) return undefined;
     if (this.#abandoned !== undefined) return this.#closedUntil();

@@ -124,8 +124,8 @@ export class SessionLocks {
     const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
     const warn = options.wait === undefined ? warningOfOwnWait(this.#ports.runtime.clock) : undefined;
     const waited = await waitFor<Right, Refusal>(
-      async ({ looks }) => {
-        const seen = looks === 0 ? undefined : await contender.look();
+      async ({ polls }) => {
+        const seen = polls === 0 ? undefined : await contender.read();
         const attempt = seen ?? (await contender.attempt());
         if (attempt.kind === 'acquired') return { kind: 'found', found: attempt.right };
         warn?.(attempt);
@@ -215,7 +215,7 @@ export class SessionLocks {
     const contender = new LockContender(key, wish, this.#session, { ...this.#ports, unresolved: this.unresolved });
     return {
       key,
-      look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
+      read: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.read()),
       attempt: () =>
         this.turns.run([key], async () => {
           await this.verbsUnderWay([key]);

@@ -54,7 +54,7 @@ export class SeveralLocks extends SessionLocks {
     const isReentrant = validReentrant(options);
     return {
       key: JSON.stringify(wanted),
-      look: () => Promise.resolve(undefined),
+      read: () => Promise.resolve(undefined),
       attempt: () =>
         this.turns.run(wanted, async () => {
           await this.verbsUnderWay(wanted);

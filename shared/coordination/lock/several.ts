@@ -77,7 +77,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
   }
 
   /** An attempt reads before it writes, so there is no cheaper poll. */
-  look(): Promise<undefined> {
+  read(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 

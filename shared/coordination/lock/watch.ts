@@ -16,7 +16,7 @@ const POLL_MS = { min: 750, max: 1_000 };
 
 /** State of a key between polls. */
 interface Seen {
-  looks: number;
+  polls: number;
   lastIndex: number;
   session: SessionRecord | undefined;
 }
@@ -31,9 +31,9 @@ export class LockWatch {
     this.#reader = reader;
     const { clock, random } = ports.runtime;
     this.#poll = new SharedPoll<LockSnapshot, Seen>(clock, {
-      begin: () => ({ looks: 0, lastIndex: 0, session: undefined }),
+      begin: () => ({ polls: 0, lastIndex: 0, session: undefined }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
-      look: oneByOne((due) => this.#look(due)),
+      read: oneByOne((due) => this.#read(due)),
     });
   }
 
@@ -56,12 +56,12 @@ export class LockWatch {
 
   /** Call this after this process has ended a session: also notifies the waiters of its keys. */
   nudgeHeldBy(id: string): void {
-    this.#poll.nudge((_, { looks, session }) => looks === 0 || session?.id === id);
+    this.#poll.nudge((_, { polls, session }) => polls === 0 || session?.id === id);
   }
 
   /** Returns undefined for a response of an outdated replica. */
-  async #look({ key, memory, isNudged }: Due<Seen>): Promise<LockSnapshot | undefined> {
-    const asked = memory.looks++ % 2 === 0 || isNudged ? memory.session?.id : undefined;
+  async #read({ key, memory, isNudged }: Due<Seen>): Promise<LockSnapshot | undefined> {
+    const asked = memory.polls++ % 2 === 0 || isNudged ? memory.session?.id : undefined;
     const { lock, session } = await this.#ports.locks.getWithSession(key, asked, { consistent: isNudged });
     memory.session = await this.#holderOf(lock, session ?? memory.session);
     const sighting = await this.#reader.judge(lock, memory.session);

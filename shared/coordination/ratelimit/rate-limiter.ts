@@ -130,7 +130,7 @@ export class RateLimiter {
       {
         options,
         pauses: { ...PAUSES, spreadMs: Math.min(SPREAD.longestMs, costMs * SPREAD.share) },
-        line: line && { turns: line, looksFirst: true, ...place },
+        line: line && { turns: line, readsFirst: true, ...place },
       },
       runtime,
     );

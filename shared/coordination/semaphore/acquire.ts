@@ -98,8 +98,8 @@ async function waitFor<Granted>(
   const line = ports.line && { turns: ports.line, key: name, kind };
   const contend = async (contender: SemaphoreContender): Promise<Admission> => {
     const waited = await wait<Admission, Full>(
-      async ({ looks }) => {
-        const admission = await (looks === 0 ? contender.ask() : contender.lookAgain());
+      async ({ polls }) => {
+        const admission = await (polls === 0 ? contender.ask() : contender.pollAgain());
         if (admission.kind === 'admitted') return { kind: 'found', found: admission };
         const until = Math.min(admission.until ?? Infinity, contender.turnAt ?? Infinity);
         return { kind: 'blocked', by: admission, until: Number.isFinite(until) ? until : null };

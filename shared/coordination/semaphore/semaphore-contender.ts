@@ -127,7 +127,7 @@ export class SemaphoreContender {
   }
 
   /** Reads, and writes only if it can gain something. @throws as `ask` */
-  async lookAgain(): Promise<Admission> {
+  async pollAgain(): Promise<Admission> {
     this.#seen = await this.#ports.semaphores.get(this.#request.semaphore.name);
     return this.#pursue();
   }

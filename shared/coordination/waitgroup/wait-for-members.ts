@@ -26,7 +26,7 @@ export interface WaitPorts extends SessionPorts {
 }
 
 /** Rows of about 160 bytes: one read unit. */
-const LOOK_LIMIT = 25;
+const READ_LIMIT = 25;
 /** Larger steps while all members read have finished: ten read units each. */
 const STRIDE_LIMIT = 250;
 
@@ -93,7 +93,7 @@ class Walk {
   }
 
   async #walkOn(): Promise<MembersReading> {
-    for (let limit = LOOK_LIMIT; ; limit = STRIDE_LIMIT) {
+    for (let limit = READ_LIMIT; ; limit = STRIDE_LIMIT) {
       const page = await this.#ports.groups.members(this.#group, { after: this.#after, limit });
       const { members, until } = await this.#loseTheDead(page.members);
       this.#pass(members);

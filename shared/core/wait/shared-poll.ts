@@ -23,23 +23,23 @@ interface PollPlan<Seen, Memory> {
   /** The initial state of a key's polls. */
   readonly begin: (key: string) => Memory;
   /** Pause before the next poll, given the number of polls so far. Drawn for each poll. */
-  readonly pauseMs: (looks: number) => number;
+  readonly pauseMs: (polls: number) => number;
   /** Keys that are due within this time are polled together. Without it, each key is polled alone. */
   readonly togetherMs?: number;
   /**
    * Polls the keys and reports each key's news.
    * An error ends the waits of all polled keys.
    */
-  readonly look: (due: readonly Due<Memory>[], tell: (key: string, seen: Seen) => void) => Promise<void>;
+  readonly read: (due: readonly Due<Memory>[], tell: (key: string, seen: Seen) => void) => Promise<void>;
 }
 
-/** A plan's `look` if reading keys together gains nothing; undefined: there is nothing to report. */
+/** A plan's `read` if reading keys together gains nothing; undefined: there is nothing to report. */
 export function oneByOne<Seen, Memory>(
-  look: (due: Due<Memory>) => Promise<Seen | undefined>,
-): PollPlan<Seen, Memory>['look'] {
+  read: (due: Due<Memory>) => Promise<Seen | undefined>,
+): PollPlan<Seen, Memory>['read'] {
   return async (due, tell) => {
     for (const one of due) {
-      const seen = await look(one);
+      const seen = await read(one);
       if (seen !== undefined) tell(one.key, seen);
     }
   };
@@ -51,7 +51,7 @@ interface Watched<Seen, Memory> {
   readonly key: string;
   readonly memory: Memory;
   readonly listeners: Set<Listener<Seen>>;
-  looks: number;
+  polls: number;
   dueAtMonotonicMs: number;
   isLooking: boolean;
   isNudged: boolean;
@@ -118,7 +118,7 @@ export class SharedPoll<Seen, Memory = undefined> {
       key,
       memory: this.#plan.begin(key),
       listeners: new Set([listener]),
-      looks: 0,
+      polls: 0,
       dueAtMonotonicMs: this.#clock.monotonic() + this.#plan.pauseMs(0),
       isLooking: false,
       isNudged: false,
@@ -162,7 +162,7 @@ export class SharedPoll<Seen, Memory = undefined> {
     const asked = due.map(({ key, memory, isNudged, hasNewcomer }) => ({ key, memory, isNudged, hasNewcomer }));
     for (const one of due) Object.assign(one, { isLooking: true, isNudged: false, hasNewcomer: false });
     try {
-      await this.#plan.look(asked, (key, seen) => {
+      await this.#plan.read(asked, (key, seen) => {
         for (const one of due) if (one.key === key) tell(one, { seen });
       });
     } catch (error) {
@@ -171,9 +171,9 @@ export class SharedPoll<Seen, Memory = undefined> {
     }
     const now = this.#clock.monotonic();
     for (const one of due) {
-      one.looks++;
+      one.polls++;
       one.isLooking = false;
-      one.dueAtMonotonicMs = one.isNudged ? -Infinity : now + this.#plan.pauseMs(one.looks);
+      one.dueAtMonotonicMs = one.isNudged ? -Infinity : now + this.#plan.pauseMs(one.polls);
     }
     this.#pause.abort();
   }

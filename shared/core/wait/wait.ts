@@ -49,7 +49,7 @@ type Waited<Found, Blocker> =
 
 interface PollContext {
   /** The number of polls before this one. */
-  readonly looks: number;
+  readonly polls: number;
   /** Infinity without a deadline. */
   readonly remainingMs: number;
 }
@@ -77,7 +77,7 @@ export interface WaitPolicy<Blocker> {
         readonly key: string;
         readonly kind?: string | undefined;
         /** Each waiter polls once before it joins, so that free capacity is not handed out one by one. */
-        readonly looksFirst?: boolean | undefined;
+        readonly readsFirst?: boolean | undefined;
       }
     | undefined;
 }
@@ -95,33 +95,33 @@ export function validSignal(signal: AbortSignal | undefined): AbortSignal | unde
 
 /**
  * Polls until something is found, or the time is over.
- * @throws LeaseLostError if the session is lost; the reason of `signal`; any error of `look` except an unavailable store
+ * @throws LeaseLostError if the session is lost; the reason of `signal`; any error of `read` except an unavailable store
  */
 export async function waitFor<Found, Blocker>(
-  look: (context: PollContext) => Promise<PollResult<Found, Blocker>>,
+  read: (context: PollContext) => Promise<PollResult<Found, Blocker>>,
   patience: WaitPolicy<Blocker>,
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ): Promise<Waited<Found, Blocker>> {
   const wait = new Wait(patience, runtime);
   wait.ensure();
   try {
-    const looksFirst = patience.line?.looksFirst === true;
-    if (!looksFirst) {
+    const readsFirst = patience.line?.readsFirst === true;
+    if (!readsFirst) {
       const told = await wait.standInLine();
       if (told !== undefined) return wait.blocked(told);
     }
-    for (let looks = 0; ; looks++) {
-      const seen = await wait.bear(() => look({ looks, remainingMs: wait.remainingMs }));
+    for (let polls = 0; ; polls++) {
+      const seen = await wait.bear(() => read({ polls, remainingMs: wait.remainingMs }));
       if (seen?.kind === 'found') return seen;
       wait.ensure();
       if (seen !== undefined) {
         wait.tell(seen.by);
         if (wait.remainingMs === 0) return wait.blocked(seen.by);
       }
-      if (looksFirst && looks === 0 && wait.joinLine(seen?.by) === 'behind') {
+      if (readsFirst && polls === 0 && wait.joinLine(seen?.by) === 'behind') {
         const told = await wait.come();
         if (told !== undefined) return wait.blocked(told);
-      } else await wait.pause(looks + 1, seen);
+      } else await wait.pause(polls + 1, seen);
     }
   } finally {
     wait.end();
@@ -193,10 +193,10 @@ class Wait<Blocker> {
   }
 
   /** Polls. Returns undefined if the store is unavailable and there is time left. */
-  async bear<Seen>(look: () => Promise<Seen>): Promise<Seen | undefined> {
+  async bear<Seen>(read: () => Promise<Seen>): Promise<Seen | undefined> {
     this.#ensureTimePasses();
     try {
-      return await look();
+      return await read();
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       this.ensure();
@@ -205,8 +205,8 @@ class Wait<Blocker> {
     }
   }
 
-  async pause(looks: number, seen: Blocked<unknown> | undefined): Promise<void> {
-    const ms = Math.max(1, Math.ceil(Math.min(this.#pauseMs(looks, seen), this.remainingMs)));
+  async pause(polls: number, seen: Blocked<unknown> | undefined): Promise<void> {
+    const ms = Math.max(1, Math.ceil(Math.min(this.#pauseMs(polls, seen), this.remainingMs)));
     await (this.#turn ?? this.#runtime.clock).sleep(ms, this.#over);
     this.ensure();
   }
@@ -228,13 +228,13 @@ class Wait<Blocker> {
       throw new Error(`a wait polled ${MAX_POLLS_AT_ONE_TIME} times while no time passed`);
   }
 
-  #pauseMs(looks: number, seen: Blocked<unknown> | undefined): number {
+  #pauseMs(polls: number, seen: Blocked<unknown> | undefined): number {
     const { clock, random } = this.#runtime;
     const until = seen?.until ?? null;
     const knownMs = until === null ? Infinity : Math.max(0, until - clock.now());
     const spreadMs = Math.min(this.#patience.pauses.spreadMs, Math.max(SPREAD.minMs, knownMs * SPREAD.share));
     const thenMs = knownMs + random.next() * spreadMs;
     if (seen?.isClosed === true) return thenMs;
-    return Math.min(thenMs, fullJitterMs(random, this.#backoff, looks));
+    return Math.min(thenMs, fullJitterMs(random, this.#backoff, polls));
   }
 }

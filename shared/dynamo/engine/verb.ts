@@ -27,8 +27,8 @@ interface Sent {
   readonly epoch: 'raise';
 }
 
-/** What is only written beside another statement, in its transaction. */
-interface Beside {
+/** Statements that are only sent in the transaction of another statement. */
+interface Accompanying {
   readonly session: 'revoke';
   readonly task: 'wake';
   readonly batch: 'countDown';
@@ -37,10 +37,10 @@ interface Beside {
 }
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
-type Named<Rows extends Sent | Beside> = {
+type Named<Rows extends Sent | Accompanying> = {
   [Row in keyof Rows & string]: `${Row}.${Words<Rows[Row] & string>}`;
 }[keyof Rows & string];
 
 export type SentVerb = Named<Sent>;
 /** Satellites add statements of rows of their own. */
-export type Verb = SentVerb | Named<Beside> | `check.${string}`;
+export type Verb = SentVerb | Named<Accompanying> | `check.${string}`;

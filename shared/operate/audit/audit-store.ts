@@ -56,7 +56,7 @@ export class AuditStore {
   /** Lists records, the latest first. Strongly consistent. */
   async *list(): AsyncGenerator<AuditRecord> {
     const month = new Date(`${monthOf(this.#runtime.clock.now())}-01T00:00:00Z`);
-    for (let looked = 0; looked < MONTHS_LISTED; looked++) {
+    for (let checked = 0; checked < MONTHS_LISTED; checked++) {
       let after: unknown;
       do {
         const statement = pageOfActs(this.#table, monthOf(month.getTime()), PAGE_LIMIT, after);

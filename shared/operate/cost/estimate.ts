@@ -85,7 +85,7 @@ function estimateOf(workload: Workload) {
     /** The monthly cost of a queue without tasks, including everything that is billed for it. */
     idle: idleOf({ ...workload, tasksPerDay: 0 }, verbs),
     /** The same tasks on other services. */
-    beside: besideOthers(tasks, workload),
+    alternatives: alternativesTo(tasks, workload),
     burst: burstOf(workload, verbs),
     /** The queue's cost without its tasks and their compute: with this many tasks, with one task a minute, and empty. */
     standing: {
@@ -179,7 +179,7 @@ const EXPRESS_GB = 64 / 1024;
  * The cost of as many tasks on other AWS services: their requests and compute, without logs and alarms. It does not compare guarantees.
  * A task is one message or one execution, and an attempt is one more. Its payload fits into 64 KB.
  */
-function besideOthers(tasks: number, workload: Workload): readonly ({ readonly what: string } & Sum)[] {
+function alternativesTo(tasks: number, workload: Workload): readonly ({ readonly what: string } & Sum)[] {
   const { secondsPerTask, memoryMb, architecture, utilisation } = workload;
   const attempts = tasks * workload.attemptsPerTask;
   const lambda = (perInvocation: number, busyShare: number): readonly Use[] => [

@@ -122,7 +122,7 @@ const STILL_CUT_SHORT = 0.1;
  * paused tenant.
  * A worker must pass the turn of a task that was cancelled before it.
  * A key whose rate is used up still counts while its row has a running task, because the worker of that task may have crashed, and if its next
- * window begins before a worker that is started now has looked.
+ * window begins before a worker that is started now has polled.
  */
 function partOf(row: TaskRecord, { now, elsewhere, keys, turns, unknownNames, isPaused }: SampleFacts): string {
   if (isPaused(row.tenant)) return 'over';

@@ -17,7 +17,7 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { PartitionPage } from './measure.ts';
-import { readBacklog, shardsOf } from './measure.ts';
+import { readPartitions, shardsOf } from './measure.ts';
 import { findOldestReady } from './oldest-ready.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { countLate, demandOf } from './demand.ts';
@@ -134,7 +134,7 @@ export async function dispatch(
   };
   const { queue: name } = settings;
   const [recurred, queue] = await allOf([enqueueDueOccurrences(name, ports, onDamaged), ports.queues?.get(name)]);
-  const { pages, shards, backlog, demand } = await lookAtBacklog(queue, { ...ports, onDamaged }, settings);
+  const { pages, shards, backlog, demand } = await readBacklog(queue, { ...ports, onDamaged }, settings);
   const paused = queue?.isPaused === true;
   const seen = { paused, recurred, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = dueIn(backlog);
@@ -142,15 +142,15 @@ export async function dispatch(
 
   await ports.workers.declareLimit();
   const hints = pages.flatMap((page) => page.hints);
-  const [holders, { looked, readyAt }] = await allOf([
+  const [holders, { checked, readyAt }] = await allOf([
     ports.workers.liveHolders(),
-    findOldestReady(hints, ports.tasks, { atLeast: OLDEST_LOOKED_AT, now: clock.now(), onDamaged }),
+    findOldestReady(hints, ports.tasks, { atLeast: OLDEST_CHECKED, now: clock.now(), onDamaged }),
   ]);
   const oldestReadyAgeMs = readyAt === undefined ? 0 : Math.max(0, clock.now() - readyAt);
   const found = { ...seen, backlog: due, oldestReadyAgeMs, liveWorkers: holders.length };
   if (paused) return { duplicate: false, ...nothing, ...found, damaged: damages.size };
   const { planned } = await plan(
-    { demand, hints, rows: looked, record: queue, holders, starting: 0 },
+    { demand, hints, rows: checked, record: queue, holders, starting: 0 },
     { ...ports, onDamaged },
     { ...settings, shards },
   );
@@ -167,17 +167,17 @@ export async function dispatch(
  * Reads the due entries of the index. Records newly used lanes and shards in the queue's row, before it starts workers that need to know
  * them.
  */
-export async function lookAtBacklog(
+export async function readBacklog(
   record: QueueRecord | undefined,
-  ports: LookPorts,
+  ports: ReadPorts,
   settings: DispatchSettings,
-): Promise<BacklogLook> {
+): Promise<BacklogRead> {
   const { queue } = settings;
   const known = Math.max(settings.shards, record?.shards ?? 0);
   const { clock } = ports.runtime;
   const limit = pageLimit(settings, record?.tookMs, known);
   const isPaused = (tenant: string | undefined): boolean => isPausedTenant(record, tenant);
-  const pages = await readBacklog({ ...ports, clock, isPaused }, { queue, known, limit });
+  const pages = await readPartitions({ ...ports, clock, isPaused }, { queue, known, limit });
   const shards = shardsOf(pages, known);
   await noteUse({ lanes: new Set(pages.flatMap(({ lane }) => lane ?? [])), shards }, record, ports, queue);
   const now = clock.now();
@@ -190,14 +190,14 @@ export async function lookAtBacklog(
   return { pages, shards, backlog, demand: demandOf(backlog, record?.tookMs) };
 }
 
-interface LookPorts {
+interface ReadPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
 }
 
-interface BacklogLook {
+interface BacklogRead {
   readonly pages: readonly PartitionPage[];
   /** Shards in use now or earlier: at least the deployment's. */
   readonly shards: number;
@@ -235,17 +235,17 @@ function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number
  */
 function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shards: number): number {
   const { maxWorkers, concurrency } = settings;
-  const each = Math.max(LEAST_LOOKED_AT, concurrency / shareOf(tookMs, settings));
+  const each = Math.max(LEAST_CHECKED, concurrency / shareOf(tookMs, settings));
   return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * each) / shards) + 1);
 }
 
 /** Minimum entries per possible worker, so that waiting tasks are counted behind running ones even if the shards are uneven. */
-const LEAST_LOOKED_AT = 100;
+const LEAST_CHECKED = 100;
 
 async function noteUse(
   { lanes, shards }: QueueUse,
   record: QueueRecord | undefined,
-  { queues, runtime }: LookPorts,
+  { queues, runtime }: ReadPorts,
   queue: string,
 ): Promise<void> {
   const isNew = shards > (record?.shards ?? 0) || [...lanes].some((lane) => record?.lanes?.has(lane) !== true);
@@ -255,4 +255,4 @@ async function noteUse(
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
 const PAGE_LIMIT = 1_000;
 /** Number of rows that every tick with due entries reads, at half a unit each. It reads more if all of these tasks are held. */
-const OLDEST_LOOKED_AT = 25;
+const OLDEST_CHECKED = 25;

@@ -54,7 +54,7 @@ interface Partition {
 /** Hundreds of concurrent polls need as many connections, and a 256 MB Lambda is too slow for their handshakes: the tick would time out. */
 const CONCURRENT_POLLS = 16;
 
-export async function readBacklog(
+export async function readPartitions(
   ports: BacklogPorts,
   { queue, known, limit }: BacklogQuery,
 ): Promise<PartitionPage[]> {

@@ -14,7 +14,7 @@ import { isBehind, readKeys, readTurns } from './read-links.ts';
 /** Rows per request after the first: the maximum of one request. */
 const BATCH = 100;
 /** Rows read at most, at half a unit each. */
-const LOOK_LIMIT = 1_000;
+const READ_LIMIT = 1_000;
 /** How many of these rows are the oldest. The others are spread evenly over the rest. */
 const OLDEST = 500;
 /** Rows of keys read at most, and of lines, at half a unit each. Other tasks count as if their key had capacity and their turn had come. */
@@ -22,7 +22,7 @@ const KEYS_LIMIT = 100;
 
 interface OldestReady {
   /** The rows that were read. */
-  readonly looked: readonly TaskRecord[];
+  readonly checked: readonly TaskRecord[];
   /**
    * Due time of the oldest task without a holder that could start; undefined if no row read belongs to one.
    * With more than 1,000 entries, not every entry is read.
@@ -47,23 +47,23 @@ export async function findOldestReady(
   { atLeast, now, onDamaged, isPaused = () => false }: OldestReadyQuery,
 ): Promise<OldestReady> {
   const entries = choose(due.toSorted((one, other) => one.readyAt - other.readyAt));
-  const looked: TaskRecord[] = [];
+  const checked: TaskRecord[] = [];
   const ports = { tasks, onDamaged };
   let keys: KeyStates = new Map();
   let turns: Turns = new Map();
   let batch = entries.splice(0, atLeast);
   while (batch.length > 0) {
     const rows = await tasks.getMany(batch, onDamaged);
-    looked.push(...rows);
+    checked.push(...rows);
     const waiting = rows.filter((row): row is ReadyTask => row.state === 'ready' && !isPaused(row.tenant));
     turns = await readTurns(waiting, ports, { known: turns, limit: KEYS_LIMIT });
     const first = waiting.filter((task) => !isBehind(task, turns));
     keys = await readKeys(first, ports, { known: keys, limit: KEYS_LIMIT });
     const ready = first.filter((task) => hasRoom(task, keys, now)).map(({ readyAt }) => readyAt);
-    if (ready.length > 0) return { looked, readyAt: Math.min(...ready) };
+    if (ready.length > 0) return { checked, readyAt: Math.min(...ready) };
     batch = entries.splice(0, BATCH);
   }
-  return { looked, readyAt: undefined };
+  return { checked, readyAt: undefined };
 }
 
 function hasRoom({ links }: ReadyTask, keys: KeyStates, now: number): boolean {
@@ -74,8 +74,8 @@ function hasRoom({ links }: ReadyTask, keys: KeyStates, now: number): boolean {
 
 /** Returns all entries, or the oldest and a sample of the others, in order. */
 function choose(sorted: readonly ReadyEntry[]): ReadyEntry[] {
-  if (sorted.length <= LOOK_LIMIT) return [...sorted];
+  if (sorted.length <= READ_LIMIT) return [...sorted];
   const others = sorted.slice(OLDEST);
-  const step = Math.ceil(others.length / (LOOK_LIMIT - OLDEST));
+  const step = Math.ceil(others.length / (READ_LIMIT - OLDEST));
   return [...sorted.slice(0, OLDEST), ...others.filter((_, at) => at % step === 0)];
 }

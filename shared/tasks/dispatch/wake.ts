@@ -29,7 +29,7 @@ import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, WorkerStarter } from './dispatcher.ts';
-import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
+import { readBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { laneName } from '../task/lane.ts';
 import { PendingStarts } from './pending-starts.ts';
@@ -90,7 +90,7 @@ export class Waker {
   readonly #settings: WakerSettings;
   readonly #starts = new PendingStarts();
   /** Demand at the last read of the backlog; undefined: none yet. */
-  #looked: Demand | undefined;
+  #checked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
   /** Tasks in this waker's recent records. */
@@ -112,7 +112,7 @@ export class Waker {
     const permits = await semaphores.get(workersSemaphore(queue));
     const live = await this.#liveHolders(permits, now);
     const ownStarting = this.#starts.count(permits?.leaseCounter ?? 0, now);
-    const reason = this.#reasonNotToLook(permits, live, ownStarting, now);
+    const reason = this.#reasonNotToRead(permits, live, ownStarting, now);
     if (reason !== undefined) return noStart(reason);
     const rows = await this.#firstDue(ids, now);
     if (rows === undefined && live.length + ownStarting === 0) return noStart('nothingDue');
@@ -120,12 +120,12 @@ export class Waker {
     const record = await queues?.get(queue);
     if (record?.isPaused === true) return noStart('paused');
     const isFirst = live.length + ownStarting === 0;
-    const look =
-      (isFirst ? this.#fewTasks(ids, rows ?? [], record, now) : undefined) ?? (await this.#look(record, now));
-    const { shards, backlog, shown } = look;
-    const decided = await this.#decide({ look, rows: rows ?? [], record, permits, live });
+    const reading =
+      (isFirst ? this.#fewTasks(ids, rows ?? [], record, now) : undefined) ?? (await this.#read(record, now));
+    const { shards, backlog, shown } = reading;
+    const decided = await this.#decide({ reading, rows: rows ?? [], record, permits, live });
     const { planned, missing, stays, reason: enough } = decided;
-    this.#looked = decided.demand;
+    this.#checked = decided.demand;
     this.#lookedAt = now;
     this.#inserted = 0;
     if (missing === 0) return { ...noStart(enough), planned };
@@ -146,9 +146,9 @@ export class Waker {
   }
 
   /** Reads the backlog and adds recent inserts, because the index may not show them yet, or not in every read. */
-  async #look(record: QueueRecord | undefined, now: number): Promise<BacklogReading> {
+  async #read(record: QueueRecord | undefined, now: number): Promise<BacklogReading> {
     const { queue } = this.#settings;
-    const { pages, shards, backlog, demand } = await lookAtBacklog(record, this.#ports, this.#settings);
+    const { pages, shards, backlog, demand } = await readBacklog(record, this.#ports, this.#settings);
     const seen = pages.flatMap(({ hints }) => hints);
     const shown = new Set(seen.map(({ id }) => id));
     const unseen = this.#heard.filter(({ id, at }) => now - at < INDEX_LAG_MS && !shown.has(id));
@@ -200,10 +200,10 @@ export class Waker {
    * Plans, and notes the starts and the inserted tasks in the queue's row for other wakers.
    * If another waker was faster, its starts and its tasks are counted first.
    */
-  async #decide({ look, rows, record, ...first }: Situation): Promise<Decision> {
+  async #decide({ reading, rows, record, ...first }: Situation): Promise<Decision> {
     const { queue } = this.#settings;
     const { runtime, semaphores, queues } = this.#ports;
-    const settings = { ...this.#settings, shards: look.shards };
+    const settings = { ...this.#settings, shards: reading.shards };
     let { permits, live } = first;
     let observed = record?.starts;
     for (let attempt = 1; ; attempt++) {
@@ -211,9 +211,9 @@ export class Waker {
       const now = runtime.clock.now();
       const starting = this.#starts.count(permits?.leaseCounter ?? 0, now);
       const holders = live.map(({ session }) => session);
-      const others = this.#heardByOthers(look.shown, now);
-      const demand = { ...look.demand, due: look.demand.due + others.count };
-      const hints = [...look.hints, ...others.ids.map((id) => ({ queue, id, readyAt: now }))];
+      const others = this.#heardByOthers(reading.shown, now);
+      const demand = { ...reading.demand, due: reading.demand.due + others.count };
+      const hints = [...reading.hints, ...others.ids.map((id) => ({ queue, id, readyAt: now }))];
       const found = await plan({ demand, hints, rows, record, holders, starting }, this.#ports, settings);
       const missing = Math.max(0, found.planned.wanted - live.length - starting);
       const stays = missing === 1 && live.length + starting === 0 && this.#starts.wereWithin(COMES_AGAIN_MS, now);
@@ -264,7 +264,7 @@ export class Waker {
    * Returns the reason not to read the backlog, if live or starting workers suffice for the last known demand and the tasks inserted since
    * then.
    */
-  #reasonNotToLook(
+  #reasonNotToRead(
     permits: SemaphoreRecord | undefined,
     live: SemaphoreRecord['holders'],
     starting: number,
@@ -273,11 +273,11 @@ export class Waker {
     const limit = Math.min(this.#settings.maxWorkers, permits?.limit ?? Infinity);
     if (permitsHeld(live) >= limit) return 'full';
     if (live.length + starting >= limit) return 'justStarted';
-    if (this.#looked === undefined || live.length + starting === 0) return undefined;
-    const { due, ...looked } = this.#looked;
+    if (this.#checked === undefined || live.length + starting === 0) return undefined;
+    const { due, ...checked } = this.#checked;
     const atWork = live.length + starting;
     const known = due + this.#inserted;
-    if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
+    if (wantedWorkers({ ...checked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
     // Only a read of the backlog shows the tasks of other wakers.
     if (this.#starts.areRecent(now) && this.#unnoted(now).length > 0) return undefined;
     if (starting > 0) return 'justStarted';
@@ -326,7 +326,7 @@ interface HeardTask {
 }
 
 interface Situation {
-  readonly look: BacklogReading;
+  readonly reading: BacklogReading;
   /** Rows that have been read already. */
   readonly rows: readonly TaskRecord[];
   readonly record: QueueRecord | undefined;

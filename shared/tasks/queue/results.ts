@@ -74,9 +74,9 @@ export class TaskResults {
     this.#ports = ports;
     this.#poll = new SharedPoll(ports.runtime.clock, {
       begin: keyNamed,
-      pauseMs: (looks) => Math.min(PAUSE_MS.longest, PAUSE_MS.first * 2 ** looks),
+      pauseMs: (polls) => Math.min(PAUSE_MS.longest, PAUSE_MS.first * 2 ** polls),
       togetherMs: TOGETHER_MS,
-      look: (due, tell) => this.#lookForEnds(due, (key) => tell(key, undefined)),
+      read: (due, tell) => this.#findEnds(due, (key) => tell(key, undefined)),
     });
   }
 
@@ -92,7 +92,7 @@ export class TaskResults {
     for (;;) {
       signal?.throwIfAborted();
       const remainingMs = Math.max(0, deadline - clock.monotonic());
-      const task = await this.#look(key, remainingMs);
+      const task = await this.#read(key, remainingMs);
       if (task !== undefined) {
         if (name !== undefined && task.name !== name)
           throw new MismatchError(task.id, `${describeTask(key)} has the name ${task.name}, not ${name}`);
@@ -104,7 +104,7 @@ export class TaskResults {
   }
 
   /** Returns undefined while the store is unavailable and there is time left. */
-  async #look(key: TaskKey, remainingMs: number): Promise<TaskRecord | undefined> {
+  async #read(key: TaskKey, remainingMs: number): Promise<TaskRecord | undefined> {
     try {
       const task = await this.#ports.store.get(key);
       if (task === undefined) throw new ConfigurationError(`there is no ${describeTask(key)}: check its id and queue`);
@@ -127,7 +127,7 @@ export class TaskResults {
   }
 
   /** Reports tasks that have ended or are missing. A missing task is only detected here if the first read failed. */
-  async #lookForEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
+  async #findEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
     try {
       const rows = await this.#ports.store.getMany(due.map(({ memory }) => memory));
       const going = new Set(rows.filter((row) => !isEnded(row)).map(nameOf));

@@ -104,7 +104,7 @@ export class TaskOperator {
     const key = this.#key(id, options);
     const reason = validReason(options.reason ?? 'cancelled by an operator');
     const seen: { task?: TaskRecord } = {};
-    const report = await this.#look(key, options, async (task): Promise<CancelReport | Contended> => {
+    const report = await this.#read(key, options, async (task): Promise<CancelReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
       seen.task = task;
       const cancellation = { at: this.#ports.runtime.clock.now(), reason };
@@ -155,7 +155,7 @@ export class TaskOperator {
    */
   retry(id: string, options: TaskOption = {}): Promise<RetryReport> {
     validOptions('the options of retrying a task', options, TASK_OPTION);
-    return this.#look(this.#key(id, options), options, async (task): Promise<RetryReport | Contended> => {
+    return this.#read(this.#key(id, options), options, async (task): Promise<RetryReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'dead' && task.state !== 'cancelled') return { kind: 'unfit', state: task.state };
       const stamp = stampOf(this.#ports.runtime);
@@ -234,7 +234,7 @@ export class TaskOperator {
       throw new ConfigurationError(`rescheduling ${describeTask(key)}: pass a priority, a delay, or both`);
     const priority = to.priority === undefined ? undefined : validPriority(to.priority);
     const runAt = to.delay === undefined ? undefined : whenMs('delay', to.delay, this.#ports.runtime.clock.now());
-    return this.#look(key, options, async (task): Promise<RescheduleReport | Contended> => {
+    return this.#read(key, options, async (task): Promise<RescheduleReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'ready') return { kind: 'unfit', state: task.state };
       const children = runAt === undefined ? undefined : await this.#openChildren(task);
@@ -342,7 +342,7 @@ export class TaskOperator {
     return outcome.kind === 'applied' ? { kind: 'requested', session: task.session } : contended(outcome);
   }
 
-  #look<Report>(
+  #read<Report>(
     key: TaskKey,
     { leaseCounter }: TaskOption,
     act: (task: TaskRecord | undefined) => Promise<Report | Contended>,

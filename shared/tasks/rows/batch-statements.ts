@@ -53,7 +53,7 @@ export function createBatch(
 }
 
 /**
- * Guard: other children are pending besides these. A child is counted once, because the transaction that ends it contains this, and its
+ * Guard: other children are also pending. A child is counted once, because the transaction that ends it contains this, and its
  * guard is true only once. Effect: as many fewer pending. Outcomes: refused = the last child is among them, or the batch does not exist;
  * the row shows which.
  */

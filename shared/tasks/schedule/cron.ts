@@ -24,8 +24,8 @@ const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** No zone changes its clock twice, there and back, within less. */
 const BETWEEN_CHANGES_MS = 20 * DAY_MS;
-/** Local times that are looked at: of a schedule that was paused for long, not all. */
-const LOOKED_AT = 400;
+/** Maximum local times to check. A schedule that was paused for long may have more. */
+const CHECKED_AT_MOST = 400;
 
 /** Returns the first occurrence after a time; undefined if no occurrence follows. */
 export function occurrenceAfter(times: CronTimes, after: number): number | undefined {
@@ -54,7 +54,7 @@ export function occurrencesWithoutMoment(
   const cron = new Cron(times.cron, { timezone: 'UTC', mode: '5-or-6-parts' });
   const found: number[] = [];
   let local: LocalMs | undefined = after + offsetMs(zone, after);
-  for (let looked = 0; looked < LOOKED_AT && (local = localAfter(cron, local)) !== undefined; looked++) {
+  for (let checked = 0; checked < CHECKED_AT_MOST && (local = localAfter(cron, local)) !== undefined; checked++) {
     const at = local - offsetMs(zone, local - DAY_MS);
     if (at >= before) break;
     if (momentsOf(zone, local).length === 0) found.push(at);

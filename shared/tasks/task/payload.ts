@@ -185,7 +185,7 @@ export async function inputOf(
       ? await tasks.getPayload(task, { signal })
       : await payloads?.get(reference, { signal, task: keyOf(task) });
   if (text === undefined)
-    throw new DoNotRetry(`the input of ${describeTask(task)} is gone: it should be ${reference ?? 'beside its row'}`);
+    throw new DoNotRetry(`the input of ${describeTask(task)} is gone: it should be ${reference ?? 'in its own row'}`);
   if (sha256(text) !== payload.digest)
     throw new DoNotRetry(`the input of ${describeTask(task)} is not the one that it was enqueued with`);
   return JSON.parse(text) as Json;

@@ -102,7 +102,7 @@ export class KeyedRows {
     return 0;
   }
 
-  /** Tells the items of a table apart, as text. */
+  /** Distinguishes the items of a table, as text. */
   identityText(item: StoredItem): string {
     const sort = this.#orderNames.map((name) => String(identityOf(item[name] as StoredElement)));
     return `${this.#identity(item)}\u0000${sort.join('\u0000')}`;

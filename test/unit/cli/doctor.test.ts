@@ -52,8 +52,8 @@ test.each([
 });
 
 test.each([
-  [['resize', 'fine'], 'ok', 'tasks.ts defines the name of each of the 11 tasks looked at'],
-  [['fine'], 'warning', 'tasks.ts does not define resize (10) of the 11 tasks looked at'],
+  [['resize', 'fine'], 'ok', 'tasks.ts defines the name of each of the 11 tasks checked'],
+  [['fine'], 'warning', 'tasks.ts does not define resize (10) of the 11 tasks checked'],
 ])('names of tasks: a module defines %j', async (names, health, found) => {
   const there = {
     queue: 'default',

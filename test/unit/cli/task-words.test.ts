@@ -25,8 +25,8 @@ describe('the session of a running task', () => {
 
   test.each([
     ['lives', session(NOW + 20_000), 's'],
-    ['has expired', session(NOW - 9_000), 's, expired 9.0s ago: a worker that looks takes the task over'],
-    ['has ended', undefined, 's, ended: a worker that looks takes the task over'],
+    ['has expired', session(NOW - 9_000), 's, expired 9.0s ago: the next worker that polls takes it over'],
+    ['has ended', undefined, 's, ended: the next worker that polls takes it over'],
   ])('which %s', (_what, found, text) => {
     expect(holderText('s', found, { now: NOW, maxClockSkewMs: 1_000 })).toBe(text);
   });

@@ -66,7 +66,7 @@ const USES: readonly [string, Use][] = [
   [
     'a watch that ends long before its time',
     async (_mine, nth, here, signal) => {
-      const { index } = await here.locks.look('watched');
+      const { index } = await here.locks.read('watched');
       const change = here.locks.watch('watched', { index, timeout: '1h', signal });
       await here.locks.put('watched', String(nth));
       await change;

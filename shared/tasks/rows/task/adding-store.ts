@@ -27,7 +27,7 @@ export type TaskCreator = TaskKey & Pick<NewTask, 'tenant' | 'line' | 'list'>;
 /** The write of a new task, and the other actions of its transaction. */
 export interface Planned {
   readonly own: Statement<'put' | 'update'>;
-  readonly beside?: readonly Action[];
+  readonly others?: readonly Action[];
 }
 
 /** Called again each time another writer was faster. */
@@ -103,14 +103,14 @@ export function createAddingStore<Row extends TakenTask>(
 /** @param earlier whether a former round with this stamp had an attempt without a response */
 export async function writeTogether(
   sender: Sender,
-  { own, beside = [] }: Planned,
+  { own, others = [] }: Planned,
   stamp: Stamp,
   earlier: 'none' | 'unknown',
 ): Promise<WriteResult | Contended> {
   const result =
-    beside.length === 0
+    others.length === 0
       ? await sender.write(own, stamp.nonce)
-      : await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce);
+      : await sender.transact(together(own, others, tokenOf(stamp, others)), stamp.nonce);
   if (result.kind === 'canceled') return contended(result, { isBlind: isBlind(result) });
   return earlier === 'none' ? result : { ...result, earlierAttempt: earlier };
 }

@@ -162,8 +162,9 @@ export class DependentRows {
       // An operator may retry a dead task, which then finds it.
       if (waiter?.journal?.open.has(openKey) !== true) return send([]);
       const own = actionOf(arrive(this.#table, waiter, arrival, this.#shards, stamp));
-      const apart = arrival.content === undefined ? [] : [actionOf(putArrival(this.#table, key, arrival, stamp.now))];
-      const sent = await send([own, ...apart].map((action) => partOf('waiter', action)));
+      const separate =
+        arrival.content === undefined ? [] : [actionOf(putArrival(this.#table, key, arrival, stamp.now))];
+      const sent = await send([own, ...separate].map((action) => partOf('waiter', action)));
       return refusalsOf(sent, 'waiter').length > 0 ? contended(sent) : sent;
     });
   }
@@ -250,8 +251,8 @@ export class DependentRows {
         ...[...inLines, ...effects.children].map(({ action }) => rowOf(action)),
       ]);
       // If a child has the waiter's id, the waiter's row refuses it. No other action may name that row.
-      const apart = companions.filter(({ action }) => !others.has(rowOf(action)));
-      const sent = await this.#send({ ...change, own }, [...apart, ...leave, ...inLines], effects, stamp, limits);
+      const unmerged = companions.filter(({ action }) => !others.has(rowOf(action)));
+      const sent = await this.#send({ ...change, own }, [...unmerged, ...leave, ...inLines], effects, stamp, limits);
       if (sent.kind === 'applied') this.#noteLines(moves, plans);
       if (sent.kind !== 'canceled') return sent;
       if (moves.length > 0 && isBlind(sent)) return contended(sent, { isBlind: true });

@@ -47,7 +47,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
           const again = { runAt: hasOpen ? NEVER : runAt, keepsChildren: batch !== undefined };
           return {
             own: statements.reviveTask(table, observed, again, shards, stamp, seat),
-            ...(hasOpen && { beside: [isPending(table, batch)] }),
+            ...(hasOpen && { others: [isPending(table, batch)] }),
           };
         },
         stamp,

@@ -38,9 +38,9 @@ export class LineJoins {
         const parts: Action[][] = [];
         let verb: Verb = 'task.enqueue';
         for (const [at, one] of joiners.entries()) {
-          const { own, beside = [] } = await one.plan(seats[at]);
+          const { own, others = [] } = await one.plan(seats[at]);
           if (at === 0) ({ verb } = own);
-          parts.push([actionOf(own), ...beside]);
+          parts.push([actionOf(own), ...others]);
         }
         return {
           verb,

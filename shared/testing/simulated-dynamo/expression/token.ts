@@ -1,4 +1,4 @@
-/** Expressions taken apart into words and signs. */
+/** Expressions split into words and signs. */
 import { validationFault } from '../fault.ts';
 
 type TokenKind = 'word' | 'name' | 'value' | 'number' | 'sign' | 'stray' | 'end';

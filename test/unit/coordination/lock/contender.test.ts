@@ -56,8 +56,8 @@ describe('a contender', () => {
       await theirs.lock(KEY);
       const contender = contend();
 
-      const first = await costOf(() => contender.look());
-      const second = await here.cost(async () => expect(await contender.look()).toMatchObject(heldBy(theirs)));
+      const first = await costOf(() => contender.read());
+      const second = await here.cost(async () => expect(await contender.read()).toMatchObject(heldBy(theirs)));
 
       expect(first.result).toMatchObject(heldBy(theirs));
       expect(first.verbs).toEqual({ 'lock.getWithSession': 1, 'session.get': 1 });
@@ -67,12 +67,12 @@ describe('a contender', () => {
     test('names the new holder when another one has come', async () => {
       const lock = await theirs.lock(KEY);
       const contender = contend();
-      await contender.look();
+      await contender.read();
       await lock.release();
       const next = await there.leasehold.session({ ttl: '30s' });
       await next.lock(KEY);
 
-      const { result, verbs } = await costOf(() => contender.look());
+      const { result, verbs } = await costOf(() => contender.read());
 
       expect(result).toMatchObject(heldBy(next));
       expect(verbs).toEqual({ 'lock.getWithSession': 1, 'session.get': 1 });
@@ -84,7 +84,7 @@ describe('a contender', () => {
     test('asks again before it believes that the session of the holder is gone', async () => {
       await theirs.lock(KEY);
       const contender = contend();
-      await contender.look();
+      await contender.read();
       const attempt = here.driver.attempt.bind(here.driver);
       here.driver.attempt = async (kind, input, signal) => {
         const output = await attempt(kind, input, signal);
@@ -94,7 +94,7 @@ describe('a contender', () => {
         return { ...output, Responses: { [world.table]: seen } };
       };
 
-      expect(await contender.look()).toMatchObject(heldBy(theirs));
+      expect(await contender.read()).toMatchObject(heldBy(theirs));
     });
 
     test('asks for nothing while the lock-delay of a holder that crashed lasts', async () => {
@@ -102,14 +102,14 @@ describe('a contender', () => {
       await crash(theirs);
       const contender = contend();
       const delayed = { kind: 'delayed', key: KEY, until: world.clock.now() + DELAY_MS + SKEW_MS };
-      expect(await contender.look()).toEqual(delayed);
+      expect(await contender.read()).toEqual(delayed);
 
       world.clock.step(DELAY_MS + SKEW_MS - 1);
-      expect(await costOf(() => contender.look())).toEqual({ result: delayed, verbs: {} });
+      expect(await costOf(() => contender.read())).toEqual({ result: delayed, verbs: {} });
       expect(await costOf(() => contender.attempt())).toEqual({ result: delayed, verbs: {} });
       world.clock.step(1);
 
-      expect(await costOf(() => contender.look())).toEqual({ result: undefined, verbs: {} });
+      expect(await costOf(() => contender.read())).toEqual({ result: undefined, verbs: {} });
       const { result, verbs } = await costOf(() => contender.attempt());
       expect(verbs).toEqual({ 'lock.takeOver': 1 });
       expect(result.kind).toBe('acquired');
@@ -118,11 +118,11 @@ describe('a contender', () => {
     test('reads no session if the row has come to name its own', async () => {
       const lock = await theirs.lock(KEY);
       const contender = contend();
-      await contender.look();
+      await contender.read();
       await lock.release();
       await mine.lock(KEY);
 
-      expect(await costOf(() => contender.look())).toEqual({ result: undefined, verbs: { 'lock.getWithSession': 1 } });
+      expect(await costOf(() => contender.read())).toEqual({ result: undefined, verbs: { 'lock.getWithSession': 1 } });
     });
   });
 
@@ -132,9 +132,9 @@ describe('a contender', () => {
       const contender = contend();
       unresolved.has = () => true;
 
-      expect(await costOf(() => contender.look())).toEqual({ result: undefined, verbs: {} });
+      expect(await costOf(() => contender.read())).toEqual({ result: undefined, verbs: {} });
       unresolved.has = () => false;
-      expect(await contender.look()).toMatchObject(heldBy(theirs));
+      expect(await contender.read()).toMatchObject(heldBy(theirs));
     });
   });
 });

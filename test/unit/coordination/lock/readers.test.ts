@@ -73,7 +73,7 @@ test.each(CASES)(
     await reach({ world, there, theirs });
 
     const { locks } = here.leasehold;
-    const looked = await locks.look(KEY);
+    const looked = await locks.read(KEY);
     const watched = await locks.watch(KEY, { timeout: 0 });
     const infos = [await locks.get(KEY), looked.info, watched.info, (await Array.fromAsync(locks.list('folder/')))[0]];
     for (const info of infos) expect(info).toEqual(looked.info);

@@ -6,47 +6,47 @@ import type { Due } from '../../../../shared/core/wait/shared-poll.ts';
 import { SharedPoll } from '../../../../shared/core/wait/shared-poll.ts';
 import { CountingClock } from '../../../support/manual-clock.ts';
 
-type Look = (due: readonly Due<undefined>[], tell: (key: string, seen: number) => void) => Promise<void>;
+type Read = (due: readonly Due<undefined>[], tell: (key: string, seen: number) => void) => Promise<void>;
 
 /** Looks see how many there were before; each is written down with its time and keys. */
-function open(options: { readonly togetherMs?: number; readonly look?: Look } = {}) {
+function open(options: { readonly togetherMs?: number; readonly read?: Read } = {}) {
   const clock = new CountingClock('2026-08-01T00:00:00Z');
   const startedAt = clock.monotonic();
-  const looks: { readonly at: number; readonly keys: readonly string[]; readonly isNudged: boolean }[] = [];
+  const polls: { readonly at: number; readonly keys: readonly string[]; readonly isNudged: boolean }[] = [];
   const poll = new SharedPoll<number>(clock, {
     begin: () => undefined,
     pauseMs: (count) => 100 * 2 ** count,
     ...defined({ togetherMs: options.togetherMs }),
-    look: async (due, tell) => {
-      const seen = looks.length;
-      looks.push({
+    read: async (due, tell) => {
+      const seen = polls.length;
+      polls.push({
         at: clock.monotonic() - startedAt,
         keys: due.map(({ key }) => key),
         isNudged: due.some((one) => one.isNudged),
       });
-      if (options.look !== undefined) await options.look(due, tell);
+      if (options.read !== undefined) await options.read(due, tell);
       else for (const { key } of due) tell(key, seen);
     },
   });
   const forever = new AbortController();
-  return { clock, looks, poll, forever };
+  return { clock, polls, poll, forever };
 }
 
 const never = (): boolean => false;
 
 describe('a key that is watched', () => {
   test('is polled once for all waiters, at growing intervals, until the last one leaves', async () => {
-    const { clock, looks, poll, forever } = open();
+    const { clock, polls, poll, forever } = open();
     const waits = [1, 1, 2].map((first) => poll.next('a', (seen) => seen >= first, forever.signal));
 
     await clock.advance(10_000);
 
     expect(await Promise.all(waits)).toEqual([1, 1, 2]);
-    expect(looks.map(({ at }) => at)).toEqual([100, 300, 700]);
+    expect(polls.map(({ at }) => at)).toEqual([100, 300, 700]);
   });
 
   test('is left silently by a waiter whose signal aborts', async () => {
-    const { clock, looks, poll } = open();
+    const { clock, polls, poll } = open();
     const stop = new AbortController();
     const waiting = poll.next('a', never, stop.signal);
     await clock.advance(150);
@@ -57,14 +57,14 @@ describe('a key that is watched', () => {
     await clock.advance(0);
     expect(clock.sleeping).toBe(0);
     await clock.advance(10_000);
-    expect(looks).toHaveLength(1);
+    expect(polls).toHaveLength(1);
     expect(await poll.next('a', () => true, stop.signal)).toBeUndefined();
   });
 
   test('leaves nothing on the signal of its waiter, however the wait ends', async () => {
     let isBroken = false;
     const { clock, poll, forever } = open({
-      look: ([one], tell) => {
+      read: ([one], tell) => {
         tell(one!.key, 1);
         return isBroken ? Promise.reject(new Error('broken')) : Promise.resolve();
       },
@@ -82,9 +82,9 @@ describe('a key that is watched', () => {
 
   test('is polled immediately after a nudge, and again if a poll was in flight', async () => {
     const gate = Promise.withResolvers<undefined>();
-    const { clock, looks, poll, forever } = open({
-      look: async ([one], tell) => {
-        if (looks.length === 1) await gate.promise;
+    const { clock, polls, poll, forever } = open({
+      read: async ([one], tell) => {
+        if (polls.length === 1) await gate.promise;
         if (one?.isNudged) tell(one.key, 7);
       },
     });
@@ -94,11 +94,11 @@ describe('a key that is watched', () => {
     poll.nudge((key) => key === 'b');
     poll.nudge((key) => key === 'a');
     await clock.advance(20);
-    expect(looks).toHaveLength(1);
+    expect(polls).toHaveLength(1);
     gate.resolve(undefined);
     await clock.advance(5);
 
-    expect(looks).toMatchObject([
+    expect(polls).toMatchObject([
       { at: 100, isNudged: false },
       { at: 170, isNudged: true },
     ]);
@@ -108,7 +108,7 @@ describe('a key that is watched', () => {
   test('tells its poll that a waiter has arrived since the last one', async () => {
     const newcomers: boolean[] = [];
     const { clock, poll, forever } = open({
-      look: ([one]) => {
+      read: ([one]) => {
         newcomers.push(one?.hasNewcomer === true);
         return Promise.resolve();
       },
@@ -125,8 +125,8 @@ describe('a key that is watched', () => {
 
 describe('several watched keys', () => {
   test('do not wait for an unanswered poll of another key', async () => {
-    const { clock, looks, poll, forever } = open({
-      look: async ([one], tell) => {
+    const { clock, polls, poll, forever } = open({
+      read: async ([one], tell) => {
         if (one?.key === 'stuck') await Promise.withResolvers<undefined>().promise;
         else if (one !== undefined) tell(one.key, 1);
       },
@@ -138,11 +138,11 @@ describe('several watched keys', () => {
 
     expect(await other).toBe(1);
     await clock.advance(60_000);
-    expect(looks.map(({ keys }) => keys)).toEqual([['stuck'], ['other']]);
+    expect(polls.map(({ keys }) => keys)).toEqual([['stuck'], ['other']]);
   });
 
   test('share a poll when they are due at about the same time', async () => {
-    const { clock, looks, poll, forever } = open({ togetherMs: 50 });
+    const { clock, polls, poll, forever } = open({ togetherMs: 50 });
     const waits = [poll.next('a', () => true, forever.signal)];
     await clock.advance(40);
     waits.push(poll.next('b', () => true, forever.signal));
@@ -151,27 +151,27 @@ describe('several watched keys', () => {
     await clock.advance(200);
 
     await Promise.all([...waits, late]);
-    expect(looks).toMatchObject([
+    expect(polls).toMatchObject([
       { at: 100, keys: ['a', 'b'] },
       { at: 160, keys: ['c'] },
     ]);
   });
 
   test('are not polled sooner because another of them is nudged', async () => {
-    const { clock, looks, poll, forever } = open({ togetherMs: 20 });
+    const { clock, polls, poll, forever } = open({ togetherMs: 20 });
     for (const key of ['a', 'b']) void poll.next(key, never, forever.signal);
     await clock.advance(150);
 
     poll.nudge((key) => key === 'a');
     await clock.advance(50);
 
-    expect(looks).toMatchObject([{ keys: ['a', 'b'] }, { keys: ['a'], isNudged: true }]);
+    expect(polls).toMatchObject([{ keys: ['a', 'b'] }, { keys: ['a'], isNudged: true }]);
     forever.abort();
   });
 
   test('end with the error of their own poll only', async () => {
     const { clock, poll, forever } = open({
-      look: async ([one], tell) => {
+      read: async ([one], tell) => {
         if (one?.key === 'damaged') throw new TypeError('unreadable');
         if (one !== undefined) tell(one.key, 1);
         await Promise.resolve();

@@ -148,7 +148,7 @@ describe('estimateCost', () => {
   });
 
   test('prices the same tasks elsewhere by their requests and their compute', () => {
-    const [batches, single, express, standard] = estimate().beside.map(({ dollars }) => Math.round(dollars));
+    const [batches, single, express, standard] = estimate().alternatives.map(({ dollars }) => Math.round(dollars));
 
     // 30 million tasks of a second in 512 MB: $200.00 of compute, $6 of invocations, and what moves them.
     expect([single, express, standard]).toEqual([206 + 36, 206 + 30 + 31, 206 + 1_500]);

@@ -1,6 +1,6 @@
 /** How many tasks of a line, and of a paused tenant, count as work. */
 import { beforeEach, expect, test } from 'vitest';
-import { lookAtBacklog } from '../../../../shared/tasks/dispatch/dispatcher.ts';
+import { readBacklog } from '../../../../shared/tasks/dispatch/dispatcher.ts';
 import type { Planned } from '../../../../shared/tasks/dispatch/planning.ts';
 import { plan } from '../../../../shared/tasks/dispatch/planning.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -28,7 +28,7 @@ async function planned(record?: QueueRecord): Promise<Planned> {
     throw error;
   };
   const ports = { tasks: q.tasks, sessions: noSessions, runtime: q.runtime, onDamaged: fail };
-  const { pages, demand } = await lookAtBacklog(record, ports, SETTINGS);
+  const { pages, demand } = await readBacklog(record, ports, SETTINGS);
   const hints = pages.flatMap((page) => page.hints);
   const found = await plan({ demand, hints, rows: [], record, holders: [], starting: 0 }, ports, SETTINGS);
   return found.planned;
