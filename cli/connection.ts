@@ -14,6 +14,7 @@ import type { LeaseholdSettings } from '../shared/client/leasehold.ts';
 import { Leasehold } from '../shared/client/leasehold.ts';
 import type { WorkerClient } from '../shared/client/leasehold-of.ts';
 import { Operations } from '../shared/operate/operations.ts';
+import { Callbacks } from '../shared/tasks/durable/callbacks.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { SessionStore } from '../shared/session/session-store.ts';
@@ -88,6 +89,7 @@ export async function connect(
   const operated = {
     audit,
     tasks,
+    callbacks: new Callbacks({ store: stores.tasks, runtime }),
     operator,
     locks,
     semaphores,

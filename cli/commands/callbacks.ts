@@ -4,6 +4,7 @@ import { name } from '../arguments.ts';
 import { byOption, operatorOf, reasonOption } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { CommandError, EXIT } from '../exit.ts';
+import { callbackKeyOf } from '../../shared/tasks/durable/callback-id.ts';
 import type { CallbackFailure } from '../../shared/tasks/durable/callbacks.ts';
 
 interface AnswerOptions {
@@ -59,7 +60,7 @@ async function answerWithError(context: Context, options: FailOptions, id: strin
 
 async function beat(context: Context, _: object, id: string): Promise<void> {
   using connection = await context.connect();
-  tell(context, await connection.queue('default', 1).client.callbacks.heartbeat(id));
+  tell(context, await connection.queue(callbackKeyOf(id).queue, 1).client.callbacks.heartbeat(id));
 }
 
 function tell({ output }: Context, answered: 'accepted' | 'over'): void {

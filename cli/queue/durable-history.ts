@@ -1,4 +1,5 @@
 /** The events of a durable task, for `leasehold tasks show`. */
+import { messageOf } from '../../shared/core/errors.ts';
 import { callbackKeyOf } from '../../shared/tasks/durable/callback-id.ts';
 import { childIdOf } from '../../shared/tasks/durable/entry.ts';
 import type { HistoryEvent } from '../../shared/tasks/durable/history.ts';
@@ -11,8 +12,15 @@ import { printable, relative, shortened } from '../output.ts';
 
 export async function durableHistory(store: TaskStore, task: TaskRecord): Promise<readonly HistoryEvent[]> {
   const { texts: parts } = await store.journalParts(task);
-  const texts = [...[...parts.values()].flatMap(elementsOfPart), ...(task.journal?.elements ?? []).flatMap(unpacked)];
-  return historyOf(task, texts);
+  try {
+    const texts = [...[...parts.values()].flatMap(elementsOfPart), ...(task.journal?.elements ?? []).flatMap(unpacked)];
+    return historyOf(task, texts);
+  } catch (error) {
+    // Whoever mends the journal needs the rest of the task.
+    const JournalDamagedDetails = { Error: messageOf(error) };
+    const EventTimestamp = new Date(task.createdAt);
+    return [{ EventId: 1, EventType: 'JournalDamaged', EventTimestamp, JournalDamagedDetails }];
+  }
 }
 
 /** The events that a durable task waits for, other than time. */

@@ -13,6 +13,7 @@ import type { ClientStores as TableStores } from '../../shared/client/stores.ts'
 import { createClientStores } from '../../shared/client/stores.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import { Operations } from '../../shared/operate/operations.ts';
+import { Callbacks } from '../../shared/tasks/durable/callbacks.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
 import type { ConnectionInfo } from '../model.ts';
@@ -92,13 +93,24 @@ export class ConsoleConnection implements Disposable {
     const audit = new AuditStore({ sender, runtime }, table);
     const { tasks, operator, locks, semaphores, sessions } = leasehold;
     const schedules = schedulesOf(leasehold);
+    const callbacks = new Callbacks({ store: stores.tasks, runtime });
     return {
       ...stores,
       operatorStore: stores.operations,
       leasehold,
       schedules,
       audit,
-      operations: new Operations({ audit, tasks, operator, locks, semaphores, sessions, schedules, runtime }),
+      operations: new Operations({
+        audit,
+        tasks,
+        callbacks,
+        operator,
+        locks,
+        semaphores,
+        sessions,
+        schedules,
+        runtime,
+      }),
       spent: () => meter.readUnits,
     };
   }

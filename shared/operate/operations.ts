@@ -12,7 +12,7 @@ import { defined } from '../core/defined.ts';
 import type { AuditStore } from './audit/audit-store.ts';
 import type { LockClient } from '../coordination/lock/lock-client.ts';
 import { callbackKeyOf } from '../tasks/durable/callback-id.ts';
-import type { CallbackFailure } from '../tasks/durable/callbacks.ts';
+import type { CallbackFailure, Callbacks } from '../tasks/durable/callbacks.ts';
 import { operationOf } from '../tasks/durable/entry.ts';
 import type { CancelAllReport } from '../tasks/queue/cancel-selection.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
@@ -29,6 +29,7 @@ import type { Json, TaskKey } from '../tasks/task/task.ts';
 interface OperationPorts {
   readonly audit: AuditStore;
   readonly tasks: TaskClient;
+  readonly callbacks: Callbacks;
   readonly operator: TaskOperator;
   readonly locks: LockClient;
   readonly semaphores: SemaphoreClient;
@@ -152,12 +153,12 @@ const OPERATIONS = {
   /** Answers what a durable task waits for. */
   'callback.succeed': operation({
     target: callbackTarget,
-    execute: ({ callbackId, result }: CallbackResultInput, { tasks }) => tasks.callbacks.succeed(callbackId, result),
+    execute: ({ callbackId, result }: CallbackResultInput, { callbacks }) => callbacks.succeed(callbackId, result),
     outcome: (answered) => answered,
   }),
   'callback.fail': operation({
     target: callbackTarget,
-    execute: ({ callbackId, failure }: CallbackFailureInput, { tasks }) => tasks.callbacks.fail(callbackId, failure),
+    execute: ({ callbackId, failure }: CallbackFailureInput, { callbacks }) => callbacks.fail(callbackId, failure),
     outcome: (answered) => answered,
   }),
   'lock.release': operation({

@@ -28,11 +28,11 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   "a task's input in a second row": ['PAYLOAD_ROW_LIMIT_BYTES', 'shared/tasks/task/payload.ts'],
   "a task's input in your own store": ['PAYLOAD_LIMIT_BYTES', 'shared/tasks/task/payload.ts'],
   'nested lists and objects in an input, result or progress': ['JSON_DEPTH_LIMIT', 'shared/core/json.ts'],
-  "a task's result": ['RESULT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
+  'the result of a task that is not durable': ['RESULT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   'saved progress, and the results of all items of `task.each`': ['PROGRESS_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   'an error message that a task keeps': ['ERROR_MESSAGE_LIMIT_CHARACTERS', 'shared/tasks/task/task.ts'],
   "attempts in a task's history, in addition to the last": ['PAST_ATTEMPTS_KEPT', 'shared/tasks/task/task.ts'],
-  'what a step or context of a durable task returns; an answer to a callback': [
+  'what a durable task, or a step or context of it, returns; an answer to a callback': [
     'ENTRY_LIMIT_BYTES',
     'shared/tasks/durable/asked-entries.ts',
   ],

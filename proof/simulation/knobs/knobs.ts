@@ -301,10 +301,11 @@ export const FIXED: readonly Fixed[] = [
     },
   },
   {
-    why: 'journals of durable tasks, which no simulated world has: scenes of their own kill them at each request',
+    why: 'journals of durable tasks: scenes of their own kill them at each request',
     of: {
       'shared/tasks/durable/': '*',
       'shared/tasks/rows/task/arrival-store.ts': 'JOURNAL_TEXT_LIMIT_BYTES',
+      'shared/tasks/rows/task/dynamo-journal-store.ts': 'EXPIRE_AT_MOST EXPIRE_IN_FLIGHT',
       'shared/tasks/worker/stay.ts': 'SHORT_WAIT_MS TIMER_ERROR_MS',
     },
   },

@@ -70,11 +70,12 @@ export class Enqueuer {
   }
 }
 
-/** Answers callbacks of durable tasks. @throws ConfigurationError */
+/** Answers callbacks of durable tasks of the connection's queue. @throws ConfigurationError */
 export function callbacks(connection: EdgeConnection): Callbacks {
-  const { sender, table, shards, runtime } = validConnection(connection);
+  const { sender, table, shards, runtime, queue = DEFAULT_QUEUE } = validConnection(connection);
   const get: TaskStore['get'] = (key) => new Rows(sender, decodeTask).get(readTask(table, key.queue, key.id));
-  return new Callbacks({ store: { get, ...createArrivalStore(sender, { table, shards }) }, runtime });
+  const store = { get, ...createArrivalStore(sender, { table, shards }) };
+  return new Callbacks({ store, runtime }, validName('queue', queue));
 }
 
 /**

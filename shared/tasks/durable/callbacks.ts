@@ -11,6 +11,7 @@ import type { Arrival, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { arrivalOf } from './arrival.ts';
+import type { CallbackKey } from './callback-id.ts';
 import { callbackKeyOf } from './callback-id.ts';
 import type { Entry } from './entry.ts';
 import { operationOf } from './entry.ts';
@@ -34,15 +35,18 @@ export const ANSWER_LIMIT_BYTES = 256 * 1_024;
 export class Callbacks {
   readonly #store: AnswerStore;
   readonly #runtime: Runtime;
+  readonly #queue: string | undefined;
 
-  constructor({ store, runtime }: { readonly store: AnswerStore; readonly runtime: Runtime }) {
+  /** @param queue the only one whose callbacks it answers; undefined: any, for operators */
+  constructor({ store, runtime }: { readonly store: AnswerStore; readonly runtime: Runtime }, queue?: string) {
     this.#store = store;
     this.#runtime = runtime;
+    this.#queue = queue;
   }
 
   /**
    * @param result the text that the task's code gets, or that its `serdes` reads
-   * @throws ConfigurationError for an invalid id, or a result that is too long or is not text
+   * @throws ConfigurationError for an invalid id, an id of another queue, or a result that is too long or is not text
    * @throws StoreUnavailableError when the store did not confirm the outcome: answer again
    */
   async succeed(callbackId: string, result?: string): Promise<Answered> {
@@ -66,13 +70,21 @@ export class Callbacks {
 
   /** Restarts the callback's heartbeat timeout. */
   async heartbeat(callbackId: string): Promise<Answered> {
-    const { openKey, ...task } = callbackKeyOf(callbackId);
+    const { openKey, ...task } = this.#keyOf(callbackId);
     const beat = await this.#store.beat(task, { openKey, op: operationOf(openKey) }, this.#runtime.clock.now());
     return beat === 'applied' ? 'accepted' : 'over';
   }
 
+  #keyOf(callbackId: string): CallbackKey {
+    const key = callbackKeyOf(callbackId);
+    if (this.#queue === undefined || key.queue === this.#queue) return key;
+    throw new ConfigurationError(
+      `the callback is of ${describeTask(key)}, and this client is of queue ${this.#queue}: answer with a client of its queue`,
+    );
+  }
+
   async #answer(callbackId: string, entry: Pick<Entry, 'a' | 'r' | 'e'>): Promise<Answered> {
-    const { openKey, ...key } = callbackKeyOf(callbackId);
+    const { openKey, ...key } = this.#keyOf(callbackId);
     const bytes = utf8Bytes(JSON.stringify(entry));
     if (bytes > ANSWER_LIMIT_BYTES)
       throw new ConfigurationError(`the answer of a callback has ${bytes} bytes: at most ${ANSWER_LIMIT_BYTES}`);

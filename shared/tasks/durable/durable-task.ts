@@ -18,22 +18,23 @@
  */
 import type { DurableContext, DurableInstrumentationPlugin, DurableLambdaHandler } from '@aws/durable-execution-sdk-js';
 import * as sdk from '@aws/durable-execution-sdk-js';
-import { ConfigurationError, messageOf, shown } from '../../core/errors.ts';
+import { ConfigurationError, CorruptItemError, messageOf, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import { linkOf, linked } from '../run/attempt-link.ts';
 import type { ClaimHolder } from '../run/claim-holder.ts';
 import { holderOf } from '../run/claim-holder.ts';
+import { describeError } from '../run/settle.ts';
 import type { TaskContext } from '../task/context.ts';
 import { DoNotRetry } from '../task/control.ts';
 import type { TaskDefinition, TaskOptions } from '../task/definition.ts';
 import { defineTask } from '../task/definition.ts';
 import { storableJson } from '../task/storable-json.ts';
 import type { Json, TaskError } from '../task/task.ts';
-import { ERROR_MESSAGE_LIMIT_CHARACTERS, RESULT_LIMIT_BYTES, describeTask } from '../task/task.ts';
+import { ERROR_MESSAGE_LIMIT_CHARACTERS, claimOf, describeTask } from '../task/task.ts';
 import { EXECUTION_TIMED_OUT } from './arrival.ts';
-import { JournalLimitError } from './asked-entries.ts';
+import { ENTRY_LIMIT_BYTES, JournalLimitError } from './asked-entries.ts';
 import type { InvocationPorts } from './invocation.ts';
 import { ExecutionTimedOut, NotDurable, invoke } from './invocation.ts';
 import type { OpenJournals } from './journal-store.ts';
@@ -72,6 +73,8 @@ export interface DurableHandlerOptions<Input, Given = Input> extends DurablePoli
 }
 
 const YEAR_MS = 365 * 86_400_000;
+/** A damaged journal is read again after this. */
+const DAMAGED_PAUSE_MS = 5 * 60_000;
 const POLICY_OPTIONS = ['name', 'input', 'retry', 'timeout', 'executionTimeout', 'functions'] as const;
 const SETTLED = { kind: 'leasehold.settled' } as const;
 
@@ -161,7 +164,16 @@ function handlerOfRun(
 /** Runs one claim, until the task is suspended or has ended. */
 export async function runDurable(input: unknown, task: TaskContext, execution: Execution): Promise<unknown> {
   const holder = holderOf(task);
-  const journal = await Journal.open(holder, execution.open(holder.tasks), execution.executionMs);
+  const journal = await Journal.open(holder, execution.open(holder.tasks), execution.executionMs).catch(
+    (error: unknown) => {
+      if (!(error instanceof CorruptItemError)) throw error;
+      return error;
+    },
+  );
+  if (journal instanceof CorruptItemError) {
+    await leave(holder, journal);
+    return SETTLED;
+  }
   for (;;) {
     await journal.refresh();
     const deadlineAt = (journal.operations.beganAt ?? journal.now) + execution.executionMs;
@@ -173,6 +185,21 @@ export async function runDurable(input: unknown, task: TaskContext, execution: E
     }
     if (await journal.suspend(deadlineAt)) return SETTLED;
   }
+}
+
+/** Leaves a task whose journal is damaged: none of its code runs and it uses no attempt until its rows are mended. */
+async function leave(
+  { task, tasks, runtime, verb, onDamaged, onFollowed }: ClaimHolder,
+  damage: CorruptItemError,
+): Promise<void> {
+  onDamaged(damage);
+  const now = runtime.clock.now();
+  const failure = { error: describeError(damage, now), readyAt: now + DAMAGED_PAUSE_MS, isRefunded: true };
+  await verb('released', async (stamp, limits) => {
+    const outcome = await tasks.retry(claimOf(task), failure, stamp, limits);
+    if (outcome.kind === 'applied' && outcome.isFollowed === true) onFollowed();
+    return outcome.kind === 'applied';
+  });
 }
 
 type End = { readonly result?: Json; readonly error?: TaskError };
@@ -199,7 +226,7 @@ async function endOf(ports: InvocationPorts): Promise<End | 'pending'> {
     const { Result } = output;
     if (Result === undefined || Result === '') return {};
     const what = `the result of ${describeTask(holder.task)}`;
-    return { result: storableJson(what, JSON.parse(Result) as Json, RESULT_LIMIT_BYTES) };
+    return { result: storableJson(what, JSON.parse(Result) as Json, ENTRY_LIMIT_BYTES) };
   } catch (error) {
     if (error instanceof ExecutionTimedOut) return timedOut();
     if (error instanceof NotDurable)

@@ -8,6 +8,8 @@
  * If something has arrived that this holder has not seen, the row refuses a write. The holder folds the row that refused, and sends the
  * write again.
  */
+import { isDenied } from '../../core/denied.ts';
+import { CorruptItemError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -85,17 +87,14 @@ export class Journal {
     this.#row = holder.task.journal ?? NOTHING;
   }
 
-  /** @throws Error when rows of the journal are gone, or cannot be read */
+  /** @throws CorruptItemError when rows of the journal are gone, or cannot be read */
   static async open(holder: ClaimHolder, store: JournalStore, executionMs: number): Promise<Journal> {
-    const { task, tasks } = holder;
+    const { task } = holder;
     const journal = new Journal(holder, store, executionMs);
-    const { texts, isWhole } = await tasks.journalParts(task);
-    if (!isWhole) throw new Error(`rows of the journal of ${describeTask(task)} are gone`);
-    journal.#apart.parts.push(...texts.keys());
-    await journal.#fold([...texts.values()].flatMap(elementsOfPart));
-    journal.#updated.clear();
-    await journal.#take(journal.#row);
-    journal.operations.takeChanged();
+    await journal.#read().catch((error: unknown) => {
+      if (error instanceof StoreUnavailableError || error instanceof CorruptItemError || isDenied(error)) throw error;
+      throw new CorruptItemError(`of ${describeTask(task)}`, 'journal', `cannot be read: ${messageOf(error)}`);
+    });
     // An invocation whose worker died has left no trace.
     const last = task.past.at(-1);
     if (last?.leaseCounter === task.leaseCounter - 1 && (last.how === 'died' || last.how === 'failed'))
@@ -103,6 +102,16 @@ export class Journal {
     if (task.generation > journal.operations.generation)
       journal.#soften([{ a: 'redrive', t: journal.now, d: task.generation }]);
     return journal;
+  }
+
+  async #read(): Promise<void> {
+    const { texts, isWhole } = await this.#holder.tasks.journalParts(this.#holder.task);
+    if (!isWhole) throw new Error('rows of older elements are gone');
+    this.#apart.parts.push(...texts.keys());
+    await this.#fold([...texts.values()].flatMap(elementsOfPart));
+    this.#updated.clear();
+    await this.#take(this.#row);
+    this.operations.takeChanged();
   }
 
   get now(): number {

@@ -71,10 +71,10 @@ export class TaskClient {
       readonly payloads?: PayloadStore | undefined;
     } = {},
   ) {
-    this.callbacks = new Callbacks(ports);
     this.#store = ports.store;
     this.#runtime = ports.runtime;
     this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
+    this.callbacks = new Callbacks(ports, this.#queue);
     this.#spans = options.spans;
     this.#writer = new TaskWriter(ports, options);
     this.#hasPayloadStore = options.payloads !== undefined;

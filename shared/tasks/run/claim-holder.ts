@@ -1,4 +1,5 @@
 /** The claim behind a task's context, for durable tasks, which write more than the context's verbs do. */
+import type { CorruptItemError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -34,6 +35,8 @@ export interface ClaimHolder {
   readonly onFollowed: () => void;
   /** Called when the task waits until this time. */
   readonly onSuspended: (readyAt: number) => void;
+  /** Called for a damaged row of the task. */
+  readonly onDamaged: (damage: CorruptItemError) => void;
   /** Called when the attempt has saved new progress. */
   readonly onProgress: () => void;
   /** On a clock of tests, for one invocation. Absent: real time passes. */

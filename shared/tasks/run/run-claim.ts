@@ -17,6 +17,7 @@
  * | its lease was lost | not at all: another worker has it |
  */
 import { isDenied } from '../../core/denied.ts';
+import type { CorruptItemError } from '../../core/errors.ts';
 import { LeaseLostError, messageOf } from '../../core/errors.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -69,6 +70,8 @@ export interface RunPorts {
   readonly onFollowers?: (followers?: readonly TaskKey[]) => void;
   /** Called when a durable task waits until this time. */
   readonly onSuspended?: (readyAt: number) => void;
+  /** Called for a damaged row of a durable task. */
+  readonly onDamaged?: (damage: CorruptItemError) => void;
   /** Called when the task code has ended, before its end is written. */
   readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
@@ -344,6 +347,7 @@ class ClaimRun {
       skipTime: this.#ports.skipTime,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onSuspended: (readyAt) => this.#ports.onSuspended?.(readyAt),
+      onDamaged: (damage) => this.#ports.onDamaged?.(damage),
       onProgress: () => {
         this.#hasProgressed = true;
       },

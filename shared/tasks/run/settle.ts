@@ -166,7 +166,7 @@ export function judgeHandBack(
 }
 
 /** Returns the recorded form of any thrown value. It is short and always well-formed. */
-function describeError(thrown: unknown, now: number): TaskError {
+export function describeError(thrown: unknown, now: number): TaskError {
   const { name, message } = describeThrown(thrown, 1);
   return { name, message: shortText(message, ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };
 }

@@ -333,6 +333,7 @@ class QueueWorker {
           },
           onFollowers: (followers) => this.#picker.expectFollowers(followers),
           onSuspended: (readyAt) => void this.#stay.awaits(task.id, readyAt),
+          onDamaged: (damage) => this.#rowProblems.damaged(damage),
           // A task of a key keeps its slot until its end is written.
           onCodeEnded: task.links === undefined ? onCodeEnded : undefined,
         },

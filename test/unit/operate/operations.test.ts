@@ -13,6 +13,7 @@ import type { Stores } from '../../../shared/client/stores.ts';
 import { createStores } from '../../../shared/client/stores.ts';
 import type { OperationVerb } from '../../../shared/operate/operations.ts';
 import { Operations } from '../../../shared/operate/operations.ts';
+import { Callbacks } from '../../../shared/tasks/durable/callbacks.ts';
 import { DEFAULT_SHARDS } from '../../../shared/tasks/task/task.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
 import { FakeClock } from '../../../shared/testing/fake-clock.ts';
@@ -51,6 +52,7 @@ class World {
     this.operations = new Operations({
       audit: this.audit,
       tasks,
+      callbacks: new Callbacks({ store: this.stores.tasks, runtime }),
       operator,
       locks,
       semaphores,

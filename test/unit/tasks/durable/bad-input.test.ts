@@ -1,7 +1,8 @@
 /** What durable tasks are given that they cannot use: each is a clear error, and nothing is lost. */
 import * as sdk from '@aws/durable-execution-sdk-js';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { durableTask, withStep } from '../../../../api/durable.ts';
+import type { TestKit } from '../../../../api/testing.ts';
 import { createTestKit } from '../../../../api/testing.ts';
 import { callbackIdOf } from '../../../../shared/tasks/durable/callback-id.ts';
 import { judgedSdk } from '../../../../shared/tasks/durable/sdk.ts';
@@ -58,6 +59,9 @@ const refused = (options: object) => async () => {
   }
 };
 const says = (text: RegExp) => expect.stringMatching(text) as string;
+const OTHER_QUEUE = says(
+  /ConfigurationError: the callback is of task r of queue q, and this client is of queue default/,
+);
 const NO_ID = says(/ConfigurationError: the id of a callback is .*pass the id that createCallback/);
 const run = async (): Promise<undefined> => undefined;
 
@@ -65,7 +69,7 @@ test.each<[what: string, act: () => Promise<unknown>, wanted: unknown]>([
   [
     'a callback id of another queue',
     answers((op) => callbackIdOf({ queue: 'q', id: 'r' }, op)),
-    ['over', 'over', 'accepted'],
+    [OTHER_QUEUE, OTHER_QUEUE, 'accepted'],
   ],
   [
     'a callback id of an old secret',
@@ -89,7 +93,7 @@ test.each<[what: string, act: () => Promise<unknown>, wanted: unknown]>([
     [says(/has 3000\d\d bytes: at most/), says(/at most 262144/), 'accepted'],
   ],
   ['a result that is no JSON', endOf(async () => 1n), dead(/BigInt/)],
-  ['a result above the limit of tasks', endOf(async () => 'x'.repeat(20_000)), dead(/the result of task r/)],
+  ['a result above 256 KB', endOf(async () => 'x'.repeat(300_000)), dead(/the result of task r .* 300002 bytes/)],
   [
     'a step result above 256 KB',
     endOf((_, ctx) => ctx.step('huge', async () => 'x'.repeat(300_000))),
@@ -139,25 +143,54 @@ test.each<[what: string, act: () => Promise<unknown>, wanted: unknown]>([
     refused({ name: 'main', run, executionTimeout: 'soon' }),
     says(/executionTimeout/),
   ],
-  [
-    'a damaged journal',
-    async () => {
-      const { ask } = asking();
-      const { kit } = await kitWith((_, ctx) => ask(ctx));
-      await kit.drain();
-      const row = kit.rows('leasehold').find(({ id }) => id === 'r');
-      kit.put('leasehold', { ...row, readyAt: 0, journal: [new Uint8Array([1, 2, 3])] });
-      await kit.tasks.enqueue('main', null, { id: 'other' });
-      await kit.drain();
-      return [await kit.tasks.get('r'), await kit.tasks.get('other')];
-    },
-    [
-      { state: 'ready', lastError: { message: says(/journal/) } },
-      { state: 'ready', attempts: 0 },
-    ],
-  ],
 ])('%s', async (_what, act, wanted) => {
   expect({ seen: await act() }).toMatchObject({ seen: wanted });
+});
+
+/** Replaces an attribute of a row. @returns what puts it back */
+const damage =
+  (pk: string, attribute: string, wrong: unknown) =>
+  (kit: TestKit): (() => void) => {
+    const row = () => kit.rows('leasehold').find((one) => one.pk === pk)!;
+    const right = row()[attribute];
+    kit.put('leasehold', { ...row(), [attribute]: wrong });
+    return () => kit.put('leasehold', { ...row(), [attribute]: right });
+  };
+const [TASK, PART] = ['task#default#r', 'journal#default#r'];
+
+test.each<[what: string, act: ReturnType<typeof damage>]>([
+  ['whose row has no raw deflate', damage(TASK, 'journal', [new Uint8Array([1, 2, 3])])],
+  ['whose row has no JSON', damage(TASK, 'journal', ['{'])],
+  ['whose row has no element', damage(TASK, 'journal', ['{"e":1}'])],
+  ['whose older elements are no JSON', damage(PART, 'text', '[')],
+  ['whose older elements are gone', damage(TASK, 'journalPart', '9.9.9')],
+])('a journal %s is skipped without an attempt, others run, and once mended it continues', async (_what, act) => {
+  const error = vi.fn();
+  const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error };
+  const numbers = Array.from({ length: 400 }, (_, n) => n * n * 7_919);
+  const { kit, task } = await kitWith(
+    async (_, ctx) => {
+      await ctx.step('numbers', async () => numbers);
+      await ctx.wait({ hours: 1 });
+      return 'yes';
+    },
+    {},
+    { log },
+  );
+  await kit.tasks.enqueue('main', null, { id: 'other' });
+  await kit.drain();
+  const mend = act(kit);
+  await kit.advance('2 hours');
+  await kit.drain();
+
+  expect(await task()).toMatchObject({ state: 'ready', attempts: 0, lastError: { name: 'CorruptItemError' } });
+  expect(await kit.tasks.get('other')).toMatchObject({ state: 'done', result: 'yes' });
+  expect(error).toHaveBeenCalledWith('row skipped', { error: says(/CorruptItemError: row /) });
+
+  mend();
+  await kit.advance('2 hours');
+  await kit.drain();
+  expect(await task()).toMatchObject({ state: 'done', result: 'yes' });
 });
 
 test.each([
