@@ -187,7 +187,7 @@ function countOf(state, figures) {
     case 'delayed':
       return counted(delayedOf(figures));
     case 'dead':
-      return counted(buried);
+      return counted(deadTasks);
   }
   return undefined;
 }
