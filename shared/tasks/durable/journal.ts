@@ -91,7 +91,7 @@ export class Journal {
   static async open(holder: ClaimHolder, store: JournalStore, executionMs: number): Promise<Journal> {
     const { task } = holder;
     const journal = new Journal(holder, store, executionMs);
-    await journal.#read().catch((error: unknown) => {
+    await journal.#foldAll().catch((error: unknown) => {
       if (error instanceof StoreUnavailableError || error instanceof CorruptItemError || isDenied(error)) throw error;
       throw new CorruptItemError(`of ${describeTask(task)}`, 'journal', `cannot be read: ${messageOf(error)}`);
     });
@@ -104,7 +104,7 @@ export class Journal {
     return journal;
   }
 
-  async #read(): Promise<void> {
+  async #foldAll(): Promise<void> {
     const { texts, isWhole } = await this.#holder.tasks.journalParts(this.#holder.task);
     if (!isWhole) throw new Error('rows of older elements are gone');
     this.#apart.parts.push(...texts.keys());
