@@ -45,6 +45,8 @@ export async function printedBy(
       try {
         exitCode = (await action(context, options, ...(received.slice(0, -2).flat() as string[]))) ?? EXIT.done;
       } catch (error) {
+        // A mistake of these rows, which no text may record.
+        if (error instanceof TypeError) throw error;
         const { message, exitCode: code } = failureOf(error, options.table);
         context.output.error(message, code);
         exitCode = code;

@@ -111,6 +111,7 @@ export const task = (id: string, facts: Partial<TaskRecord> | object): TaskRecor
   ({
     queue: 'default',
     id,
+    runId: id,
     name: 'resize',
     input: { key: 'a.png' },
     priority: 'normal',

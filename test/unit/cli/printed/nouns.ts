@@ -12,7 +12,6 @@ import {
   NOW,
   QUEUE_RECORD,
   SESSIONS,
-  UNFINISHED,
   schedule,
 } from '../../../support/made-rows.ts';
 import {
@@ -220,7 +219,9 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['tasks list --queue empty'],
     ['tasks list --name other'],
     ['tasks list --limit 2'],
-    ...[...UNFINISHED, ...ENDED].map(({ id }): Line => [`tasks show ${id}`]),
+    ...['later', 'parent', 'keyed', 'busy', 'orphan', 'done', 'dead', 'cancelled'].map((id): Line => [
+      `tasks show ${id}`,
+    ]),
     ['tasks show nothing'],
   ],
   'tasks, acts': [
