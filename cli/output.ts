@@ -4,6 +4,7 @@
  */
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
+import { DEFAULT_QUEUE } from '../shared/tasks/task/task.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -135,4 +136,15 @@ export function plural(count: number, singular: string, several = `${singular}s`
 /** Formats a count that stopped at a limit and may be too small. */
 export function counted(count: number, more: boolean): string {
   return `${count.toLocaleString('en-US')}${more && count > 0 ? ' or more' : ''}`;
+}
+
+/** Quotes a text so that a shell reads it as one word. */
+export function shellWord(text: string): string {
+  const safe = printable(text);
+  return /^[\w./:@%+=,-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** As a part of a command, if it is needed. */
+export function queueFlag(queue: string): string {
+  return queue === DEFAULT_QUEUE ? '' : ` --queue ${shellWord(queue)}`;
 }

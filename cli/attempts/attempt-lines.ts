@@ -15,9 +15,8 @@ import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import { retryOf } from '../../shared/tasks/task/definition.ts';
 import { currentTask } from '../../shared/tasks/task/task-scope.ts';
 import type { RunningTask, TaskError } from '../../shared/tasks/task/task.ts';
-import { DEFAULT_QUEUE } from '../../shared/tasks/task/task.ts';
 import type { Output } from '../output.ts';
-import { printable, span } from '../output.ts';
+import { printable, queueFlag, shellWord, span } from '../output.ts';
 import { framesOf } from './frames.ts';
 import { prefixOf } from './prefix.ts';
 
@@ -121,12 +120,11 @@ class TerminalLines implements AttemptLines {
   }
 
   #failed(task: RunningTask, settlement: 'dead' | 'retried', thrown: Thrown | TaskError | undefined): void {
-    const queue = task.queue === DEFAULT_QUEUE ? '' : ` --queue ${shellWord(task.queue)}`;
     this.#say(
       [
         `${this.#styled('red', '✗')} ${nameOf(task)}  ${this.#attempt(task)} → ${WORDS[settlement]}`,
         ...(thrown === undefined ? [] : this.#errorLines(thrown)),
-        `  ${this.#styled('dim', 'again:')} leasehold tasks retry ${shellWord(task.id)}${queue}`,
+        `  ${this.#styled('dim', 'again:')} leasehold tasks retry ${shellWord(task.id)}${queueFlag(task.queue)}`,
       ].join('\n'),
     );
   }
@@ -193,10 +191,4 @@ function took(ms: number): string {
 /** Returns the lines of a message after the first. */
 function indented(message: string): string {
   return message.split('\n').map(printable).join('\n  ');
-}
-
-/** Quotes a text so that a shell reads it as one word. */
-function shellWord(text: string): string {
-  const safe = printable(text);
-  return /^[\w./:@%+=,-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -20,15 +20,32 @@ export function framesOf(stack: string, message: string): Frames {
   const own: string[] = [];
   const others = { leasehold: 0, node: 0, libraries: 0 };
   for (const line of lines) {
-    const { what, where } = FRAME.exec(line)?.groups ?? {};
-    if (where === undefined) continue;
-    const file = where.startsWith('file://') ? pathOf(where) : where;
-    if (file.startsWith('node:')) others.node++;
-    else if (isPackageFile(file) || file.includes('/node_modules/leasehold/')) others.leasehold++;
-    else if (file.includes('/node_modules/')) others.libraries++;
-    else own.push(what === undefined ? `at ${shortest(file)}` : `at ${what} (${shortest(file)})`);
+    const frame = frameIn(line);
+    if (frame === undefined) continue;
+    if (frame.whose === 'own') own.push(frame.text);
+    else others[frame.whose]++;
   }
   return { own: own.slice(0, MOST_FRAMES), others };
+}
+
+/** The lines of a stack and its causes, without the frames of others, which are counted. */
+export function ownLines(stack: string): { readonly lines: readonly string[]; readonly others: number } {
+  const all = stack.split('\n').map((line) => ({ line, frame: frameIn(line) }));
+  const kept = all.filter(({ frame }) => frame === undefined || frame.whose === 'own');
+  return {
+    lines: kept.map(({ line, frame }) => (frame === undefined ? line : `    ${frame.text}`)),
+    others: all.length - kept.length,
+  };
+}
+
+function frameIn(line: string): { readonly whose: 'own' | keyof Frames['others']; readonly text: string } | undefined {
+  const { what, where } = FRAME.exec(line)?.groups ?? {};
+  if (where === undefined) return undefined;
+  const file = where.startsWith('file://') ? pathOf(where) : where;
+  const text = what === undefined ? `at ${shortest(file)}` : `at ${what} (${shortest(file)})`;
+  if (file.startsWith('node:')) return { whose: 'node', text };
+  if (isPackageFile(file) || file.includes('/node_modules/leasehold/')) return { whose: 'leasehold', text };
+  return { whose: file.includes('/node_modules/') ? 'libraries' : 'own', text };
 }
 
 function pathOf(where: string): string {

@@ -2,17 +2,18 @@
 import { Command } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
-import type { PastAttempt, Occurrence, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { Occurrence, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name } from '../arguments.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { taskNotFound } from '../exit.ts';
-import { tableText } from '../listing.ts';
-import { factsOf, moment, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
+import { ownLines } from '../attempts/frames.ts';
+import { factsOf, moment, momentAndAge, plural, printable, queueFlag, shellWord, shortened, span } from '../output.ts';
 import type { Awaited } from '../queue/durable-history.ts';
 import { awaitedBy, awaitedText, durableHistory, durableText } from '../queue/durable-history.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
+import { timeLineText } from '../queue/time-line.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 
 export function tasksShowCommand(bind: Bind): Command {
@@ -35,17 +36,30 @@ async function showTask(
   const history = journal && (await durableHistory(store, task));
   const sessions = await sessionsOf(connection, task);
   const holder = task.state === 'running' ? holderOf(connection, task.session, sessions, now) : undefined;
-  const codes = new Map([...sessions].flatMap(([at, { codeVersion }]) => (codeVersion ? [[at, codeVersion]] : [])));
   const awaited = awaitedBy(task, history ?? []);
   const answer = journal === undefined ? known : { ...known, waitsFor: awaited, history };
-  const text = () => [taskText(task, { failure, holder, codes, awaited }, now), history && durableText(history, now)];
-  output.answer({ ...answer, failure, codeVersions: Object.fromEntries(codes) }, () =>
-    text().filter(Boolean).join('\n\n'),
+  const workers = Object.fromEntries(
+    [...sessions].map(([at, { name: of, node, codeVersion }]) => [at, { name: of, node, codeVersion }]),
   );
+  output.answer({ ...answer, failure, workers }, () =>
+    [
+      taskText(task, { holder, awaited }, now),
+      failure && failureText(failure),
+      timeLineText(task, sessions, now),
+      history && durableText(history, now),
+    ]
+      .filter(Boolean)
+      .join('\n\n'),
+  );
+  const next = nextFor(task, awaited);
+  if (next !== undefined) output.note(printable(next));
 }
 
 /** The sessions of the task's attempts, as far as they are kept. */
-function sessionsOf({ sessions }: CliConnection, { session, past }: TaskRecord): Promise<Sessions> {
+function sessionsOf(
+  { sessions }: CliConnection,
+  { session, past }: TaskRecord,
+): Promise<ReadonlyMap<string, SessionRecord>> {
   const ids = new Set([session, ...past.map((attempt) => attempt.session)]);
   // A damaged row is as good as none: `sessions show` names the damage.
   return sessions.getMany(
@@ -54,9 +68,12 @@ function sessionsOf({ sessions }: CliConnection, { session, past }: TaskRecord):
   );
 }
 
-type Sessions = ReadonlyMap<string, SessionRecord>;
-
-function holderOf({ maxClockSkewMs }: CliConnection, id: string, sessions: Sessions, now: number): string {
+function holderOf(
+  { maxClockSkewMs }: CliConnection,
+  id: string,
+  sessions: ReadonlyMap<string, SessionRecord>,
+  now: number,
+): string {
   return holderText(id, sessions.get(id), { now, maxClockSkewMs });
 }
 
@@ -67,17 +84,14 @@ function dueFact(task: TaskRecord, now: number): string | undefined {
 }
 
 interface Shown {
-  readonly failure: FailureRecord | undefined;
   /** The session that runs it, in words. */
   readonly holder: string | undefined;
-  /** Versions of the code that ran its attempts, by session. */
-  readonly codes: ReadonlyMap<string, string>;
   readonly awaited: readonly Awaited[];
 }
 
-function taskText(task: TaskRecord, { failure, holder, codes, awaited }: Shown, now: number): string {
-  const { lastError, cancellation, claimedAt, past } = task;
-  const facts = factsOf([
+function taskText(task: TaskRecord, { holder, awaited }: Shown, now: number): string {
+  const { lastError, cancellation } = task;
+  return factsOf([
     ['id', printable(task.id)],
     ['work', task.runId === task.id ? undefined : printable(task.runId)],
     ['queue', printable(task.queue)],
@@ -95,16 +109,12 @@ function taskText(task: TaskRecord, { failure, holder, codes, awaited }: Shown, 
     ['schedule', occurrenceText(task.schedule)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['token', String(task.leaseCounter)],
-    ['created', momentAndAge(task.createdAt, now)],
     ['due', dueFact(task, now)],
     ['waits', task.state === 'ready' && task.isInGroup ? printable(waitsForKey(task)) : undefined],
     ['waits for', awaitedText(awaited)],
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
-    ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
-    ['session', holder ?? task.session],
-    ['code', codeText(codes.get(task.session ?? ''))],
+    ['session', holder],
     ['followed by', followerText(task, now)],
-    ['finished', 'finishedAt' in task ? momentAndAge(task.finishedAt, now) : undefined],
     ['cancelled', cancellation && printable(`${momentAndAge(cancellation.at, now)}: ${cancellation.reason}`)],
     [
       'last error',
@@ -118,11 +128,7 @@ function taskText(task: TaskRecord, { failure, holder, codes, awaited }: Shown, 
     ],
     ['spawned', spawnedText(task)],
   ]);
-  const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, codes, now)];
-  return parts.filter((part) => part !== undefined).join('\n\n');
 }
-
-const codeText = (version: string | undefined): string | undefined => version && printable(version);
 
 function spawnedText(task: TaskRecord): string | undefined {
   if (task.state !== 'done' || task.spawned === undefined) return undefined;
@@ -155,19 +161,30 @@ function policyText({ maxAttempts, timeoutMs }: TaskPolicy = {}): string | undef
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
+/** The user's frames alone: a program gets all of them. */
 function failureText({ stack, leaseCounter }: FailureRecord): string {
-  const lines = stack.split('\n').map((line) => `  ${printable(line)}`);
-  return [`stack of the attempt with token ${leaseCounter}`, ...lines].join('\n');
+  const { lines, others } = ownLines(stack);
+  const left = others === 0 ? [] : [`and ${plural(others, 'other frame')} (see --json)`];
+  return [
+    `stack of the attempt with token ${leaseCounter}`,
+    ...[...lines, ...left].map((line) => `  ${printable(line)}`),
+  ].join('\n');
 }
 
-function historyText(past: readonly PastAttempt[], codes: Shown['codes'], now: number): string {
-  return tableText(past, {
-    'earlier attempt': ({ how }) => how,
-    ended: ({ endedAt }) => relative(endedAt, now),
-    took: ({ claimedAt, endedAt }) => (claimedAt === undefined ? '' : span(endedAt - claimedAt)),
-    token: ({ leaseCounter }) => String(leaseCounter),
-    session: ({ session }) => session,
-    ...(codes.size > 0 && { code: ({ session }: PastAttempt) => codeText(codes.get(session)) ?? '' }),
-    error: ({ error }) => (error === undefined ? '' : shortened(error, 60)),
-  });
+/** The commands that an operator may want next. */
+function nextFor(task: TaskRecord, awaited: readonly Awaited[]): string | undefined {
+  const { queue, id, links } = task;
+  const own = (verb: string): string => `leasehold tasks ${verb} ${shellWord(id)}${queueFlag(queue)}`;
+  if (task.state === 'dead' || task.state === 'cancelled') return `${own('retry')} runs it again`;
+  if (task.state === 'running')
+    return `leasehold sessions show ${shellWord(task.session)} says whether its worker lives; ${own('cancel')} ends it`;
+  const [spawned] = task.state === 'done' ? (task.spawned?.first ?? []) : [];
+  if (spawned !== undefined)
+    return `leasehold tasks show ${shellWord(spawned.id)}${queueFlag(spawned.queue)} tells of the first that it spawned`;
+  if (task.state === 'done') return undefined;
+  const callback = awaited.find((one) => one.callback !== undefined)?.callback;
+  const key = links?.concurrency?.key ?? links?.line?.key;
+  if (callback !== undefined) return `leasehold callbacks succeed ${callback} answers it; ${own('cancel')} ends it`;
+  if (key !== undefined) return `leasehold keys show ${shellWord(key)}${queueFlag(queue)} says who has its key`;
+  return `leasehold queues stats ${shellWord(queue)} says whether it has workers; ${own('cancel')} ends it`;
 }

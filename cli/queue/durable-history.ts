@@ -8,7 +8,7 @@ import { elementsOfPart, unpacked } from '../../shared/tasks/durable/packed.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { tableText } from '../listing.ts';
-import { printable, relative, shortened } from '../output.ts';
+import { momentAndAge, printable, shortened } from '../output.ts';
 
 export async function durableHistory(store: TaskStore, task: TaskRecord): Promise<readonly HistoryEvent[]> {
   const { texts: parts } = await store.journalParts(task);
@@ -57,7 +57,7 @@ export function awaitedText(awaited: readonly Awaited[]): string | undefined {
 export function durableText(history: readonly HistoryEvent[], now: number): string {
   return tableText(history, {
     event: ({ EventType }) => EventType,
-    at: ({ EventTimestamp }) => relative(EventTimestamp.getTime(), now),
+    at: ({ EventTimestamp }) => momentAndAge(EventTimestamp.getTime(), now),
     name: ({ Name, Id }) => shortened(Name ?? Id ?? '', 40),
     details: (event) => shortened(JSON.stringify(detailsOf(event)), 80),
   });
