@@ -108,7 +108,8 @@ export interface Overview {
 export const LISTED_STATES = ['unfinished', 'ready', 'delayed', 'running'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
 
-export const OUTCOMES = ['done', 'dead', 'cancelled'] as const;
+/** `failed`: dead, or ended after an attempt that failed or whose worker died. */
+export const OUTCOMES = ['done', 'dead', 'cancelled', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export interface TaskLine {
@@ -131,6 +132,7 @@ export interface TaskLine {
   readonly lastError: string | undefined;
   readonly isCancelling: boolean;
   readonly tenant: string | undefined;
+  readonly label: string | undefined;
   /** It runs when its turn in its line has come. */
   readonly isInLine: boolean;
 }
@@ -189,9 +191,9 @@ export interface FinishedPage {
   /** Entries that match; `entries` has the latest of them. */
   readonly found: number;
   readonly read: number;
-  /** There are earlier ones, which were not read. */
-  readonly isCut: boolean;
-  /** How the tasks of each name did in the last hour. */
+  /** When the earliest of them ended; undefined if there are no earlier ones. */
+  readonly cutAt: number | undefined;
+  /** How the tasks of each name did in the last hour, as far as that was read. */
   readonly names: readonly NameNumbers[];
   /** Ends in each minute of the last hour, the earliest first. */
   readonly perMinute: readonly number[];
@@ -243,8 +245,10 @@ export interface TaskView {
   readonly offspring: ScanPage | undefined;
   /** Price of finding them; null if unknown. */
   readonly scanUnits: number | null;
-  /** The failure of its last failed attempt. */
+  /** The failure of its last failed attempt, with the user's frames. */
   readonly failure: FailureRecord | undefined;
+  /** Of its attempts, by session, as far as these are kept. */
+  readonly workers: Readonly<Record<string, Pick<SessionRecord, 'node' | 'codeVersion'> | undefined>>;
   /** State of a running task's session. */
   readonly holder: SessionLine | undefined;
 }

@@ -1,6 +1,7 @@
 /** Shortens stacks to the frames of the user's code, and counts the frames of Leasehold, Node and libraries. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { plural } from '../output.ts';
 import { isPackageFile } from '../../shared/core/package-files.ts';
 
 interface Frames {
@@ -28,14 +29,15 @@ export function framesOf(stack: string, message: string): Frames {
   return { own: own.slice(0, MOST_FRAMES), others };
 }
 
-/** The lines of a stack and its causes, without the frames of others, which are counted. */
-export function ownLines(stack: string): { readonly lines: readonly string[]; readonly others: number } {
+/** A stack and its causes with the user's frames; the others are counted, and programs get them. */
+export function ownStack(stack: string): string {
   const all = stack.split('\n').map((line) => ({ line, frame: frameIn(line) }));
   const kept = all.filter(({ frame }) => frame === undefined || frame.whose === 'own');
-  return {
-    lines: kept.map(({ line, frame }) => (frame === undefined ? line : `    ${frame.text}`)),
-    others: all.length - kept.length,
-  };
+  const lines = kept.map(({ line, frame }) => (frame === undefined ? line : `    ${frame.text}`));
+  const left = all.length - kept.length;
+  return [...lines, ...(left === 0 ? [] : [`and ${plural(left, 'other frame')} (leasehold tasks show --json)`])].join(
+    '\n',
+  );
 }
 
 function frameIn(line: string): { readonly whose: 'own' | keyof Frames['others']; readonly text: string } | undefined {

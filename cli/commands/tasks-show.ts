@@ -7,7 +7,7 @@ import { name } from '../arguments.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { taskNotFound } from '../exit.ts';
-import { ownLines } from '../attempts/frames.ts';
+import { ownStack } from '../attempts/frames.ts';
 import { factsOf, moment, momentAndAge, plural, printable, queueFlag, shellWord, shortened, span } from '../output.ts';
 import type { Awaited } from '../queue/durable-history.ts';
 import { awaitedBy, awaitedText, durableHistory, durableText } from '../queue/durable-history.ts';
@@ -161,14 +161,9 @@ function policyText({ maxAttempts, timeoutMs }: TaskPolicy = {}): string | undef
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-/** The user's frames alone: a program gets all of them. */
 function failureText({ stack, leaseCounter }: FailureRecord): string {
-  const { lines, others } = ownLines(stack);
-  const left = others === 0 ? [] : [`and ${plural(others, 'other frame')} (see --json)`];
-  return [
-    `stack of the attempt with token ${leaseCounter}`,
-    ...[...lines, ...left].map((line) => `  ${printable(line)}`),
-  ].join('\n');
+  const lines = ownStack(stack).split('\n');
+  return [`stack of the attempt with token ${leaseCounter}`, ...lines.map((line) => `  ${printable(line)}`)].join('\n');
 }
 
 /** The commands that an operator may want next. */

@@ -93,6 +93,6 @@ function option(name, value) {
 }
 
 /** As a POSIX shell takes it. @param {string} word */
-function quoted(word) {
+export function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -81,15 +81,20 @@ function wordsOf({ kind, attempt, from, until }) {
 
 /**
  * @param {readonly Attempt[]} attempts
- * @param {number} now
+ * @param {TaskView} view
  */
-export function attemptsTable(attempts, now) {
+export function attemptsTable(attempts, { now, workers }) {
   return tableOf(
     'Claims',
     [
       { title: 'token', class: 'number', cell: ({ leaseCounter }) => leaseCounter },
       { title: 'result', cell: ({ how }) => badge(how, TONES[how] ?? 'quiet') },
-      { title: 'session', cell: ({ session }) => sessionName(session) },
+      {
+        title: 'worker',
+        class: 'name',
+        cell: ({ session }) => workers[session]?.node ?? sessionName(session),
+      },
+      { title: 'code', cell: ({ session }) => workers[session]?.codeVersion },
       {
         title: 'claimed',
         class: 'number',

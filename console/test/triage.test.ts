@@ -4,6 +4,7 @@ import type { DeadPage } from '../model.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { browsedConsole, canBrowse, focused, openOn } from './support/console-page.ts';
 import { enter } from './support/console.ts';
+import { endOrders } from './support/console-scene.ts';
 import { describeTriageOf } from './support/triage.ts';
 import { claimed, stamp } from '../../test/support/tasks.ts';
 
@@ -55,6 +56,28 @@ describe.skipIf(!canBrowse)('the triage of dead tasks', () => {
     expect(await stateOf('few', 'mail-1')).toBe('dead');
     const audit = (await (await (await enter(its.running)).get('api/audit')).json()) as { acts: { target: string }[] };
     expect(audit.acts[0]?.target).toBe('few/* invoice Error: invoice # has no address');
+  });
+
+  test('finds what failed in the list of finished tasks, and retries it, by the keyboard alone', async () => {
+    await endOrders(its.table);
+    await using opened = await openOn(its.browser, its.running, 'tasks?queue=orders&state=finished');
+    const { page } = opened;
+    await page.getByRole('row', { name: /o-1/ }).waitFor();
+    await page.getByRole('link', { name: 'Failed' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('tbody th').allTextContents()).toContain('charge/o-3');
+    await expect.poll(() => page.getByRole('row', { name: /o-1/ }).count()).toBe(0);
+    await page.getByRole('row', { name: /o-2.*done/i }).waitFor();
+    await page.getByRole('link', { name: 'charge/o-3' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /dead.*a1b2c3.*the card is unknown/ }).waitFor();
+    await page.getByRole('button', { name: 'Retry…' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('the card is known now');
+    await page.keyboard.press('Enter');
+    await page.locator('main .badge', { hasText: 'ready' }).waitFor();
+    expect(await stateOf('orders', 'charge/o-3')).toBe('ready');
+    expect(opened.complaints).toEqual([]);
   });
 
   test('retries none that died after the page was read', async () => {

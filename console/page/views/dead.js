@@ -87,6 +87,7 @@ function groupOf(group, { queue, now }, { mayAct, refresh, query }) {
           { title: 'died', class: 'number', cell: ({ finishedAt = 0 }) => when(finishedAt, now) },
           { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
           { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },
+          { title: 'label', class: 'name', cell: ({ label }) => label },
           { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
           { title: 'error', class: 'text', cell: ({ lastError }) => lastError },
         ],

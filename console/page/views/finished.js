@@ -5,6 +5,7 @@
 
 /** @import { ConnectionInfo, FinishedPage, ScanPage, ScanPrice } from '../../model.ts' */
 /** @import { Question, Scene } from '../app.js' */
+import { quoted } from '../command.js';
 import { h } from '../dom.js';
 import { plural, span, whole } from '../format.js';
 import { button, empty, sentence, tableOf, taskBadge, taskLink, to, when } from '../parts.js';
@@ -14,8 +15,9 @@ import { plot } from '../plot.js';
 const FREE_UNITS = 32_768;
 /** Beyond the price that was named, because the table grows on. */
 const MARGIN = 1.2;
-const OUTCOMES = /** @type {const} */ (['done', 'dead', 'cancelled']);
+const OUTCOMES = /** @type {const} */ (['done', 'dead', 'cancelled', 'failed']);
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Units that a person has agreed to, by query. @type {Map<string, number>} */
 const agreed = new Map();
@@ -78,7 +80,7 @@ export function finished({ query, data, refresh }, queue) {
   const { outcome, name, id } = query;
   if ('entries' in data) {
     listing.add(queue);
-    return [...picture(data), tabs(queue, query), ...list(data)];
+    return [...picture(data), tabs(queue, query), ...list(data, query)];
   }
   if (!('tasks' in data)) return offer({ queue, name, id, outcome }, data, refresh);
   return [tabs(queue, query), ...scanned(data)];
@@ -106,14 +108,14 @@ function tabs(queue, { outcome, name, id }) {
 }
 
 /** The last hour. @param {FinishedPage} page */
-function picture({ names, perMinute, now }) {
+function picture({ names, perMinute, now, cutAt = 0, read }) {
   const points = perMinute.map((value, nth) => ({ at: now - (perMinute.length - 1 - nth) * MINUTE_MS, value }));
   const spanOf = (/** @type {number | undefined} */ ms) => (ms === undefined ? undefined : span(ms));
   return [
     plot('Ended a minute', points, { as: 'bars', text: whole }),
     names.length > 0 &&
       tableOf(
-        'By name, in the last hour',
+        cutAt > now - HOUR_MS ? `By name, of the last ${whole(read)}` : 'By name, in the last hour',
         [
           { title: 'name', class: 'wide', cell: (one) => one.name },
           { title: 'ended', class: 'number', cell: ({ ended }) => whole(ended) },
@@ -130,8 +132,11 @@ function picture({ names, perMinute, now }) {
   ];
 }
 
-/** @param {FinishedPage} page */
-function list({ queue, entries, now, found, read, isCut, listedSince }) {
+/**
+ * @param {FinishedPage} page
+ * @param {Record<string, string>} query
+ */
+function list({ queue, entries, now, found, read, cutAt, listedSince }, { id }) {
   const known = entries.map((entry) =>
     entry.kind === 'damaged' ? { id: entry.id, label: entry.text, state: undefined, at: undefined } : entry,
   );
@@ -157,13 +162,27 @@ function list({ queue, entries, now, found, read, isCut, listedSince }) {
     h(
       'p',
       { class: 'pager quiet' },
-      `The latest ${whole(known.length)} of ${whole(found)}`,
-      isCut && `, of the last ${whole(read)} that ended`,
-      '; complete since ',
+      `The latest ${whole(known.length)} of ${whole(found)}; complete since `,
       when(listedSince, now),
       '.',
+      cutAt !== undefined && [
+        ` Of the last ${whole(read)} that ended: those before `,
+        when(cutAt, now),
+        ' were not read. See them by ',
+        h(
+          'code',
+          {},
+          `leasehold tasks ${id === undefined ? earlier(cutAt) : `find ${quoted(id)}`} --queue ${quoted(queue)}`,
+        ),
+        '.',
+      ],
     ),
   ];
+}
+
+/** @param {number} at */
+function earlier(at) {
+  return `list --state done --until ${new Date(at).toISOString()}`;
 }
 
 /**

@@ -64,7 +64,7 @@ export const task = {
       holder && holderCard(holder, now),
       h('h2', {}, 'Attempts'),
       timeline(found, now),
-      attempts.length === 0 ? h('p', { class: 'quiet' }, 'Not started yet.') : attemptsTable(attempts, now),
+      attempts.length === 0 ? h('p', { class: 'quiet' }, 'Not started yet.') : attemptsTable(attempts, scene.data),
       found.lastError && [
         h('h2', {}, 'Last error'),
         h(
@@ -135,8 +135,19 @@ function facts(found, now, waitsForChildren) {
         follower.runAt > now && [', due ', when(follower.runAt, now)],
       ],
     ],
+    ['spawned', found.state === 'done' && found.spawned && spawnedLinks(found.spawned)],
     ['cancelled', cancellation && [when(cancellation.at, now), `: ${cancellation.reason}`]],
   ]);
+}
+
+/** @param {{ readonly count: number, readonly first: readonly { readonly queue: string, readonly id: string }[] }} spawned */
+function spawnedLinks({ count, first }) {
+  const more = count - first.length;
+  return [
+    `${plural(count, 'task')}: `,
+    first.map(({ queue, id }, nth) => [nth > 0 && ', ', taskLink(queue, id)]),
+    more > 0 && `, and ${whole(more)} more`,
+  ];
 }
 
 /** @param {NonNullable<TaskView['task']['payload']>} payload */

@@ -209,6 +209,7 @@ function list({ queue, tasks: lines, now }) {
     [
       { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
       { title: 'name', class: 'name', cell: ({ name }) => name },
+      { title: 'label', class: 'name', cell: ({ label }) => label },
       {
         title: 'state',
         cell: (task) => [

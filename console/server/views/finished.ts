@@ -1,12 +1,11 @@
 /** The ended tasks of a queue that lists them, and their numbers by name for the last hour, without reading their rows. */
-import { namesIn } from '../../../shared/tasks/queue/ended-numbers.ts';
+import { NUMBERS_LIMIT, namesIn } from '../../../shared/tasks/queue/ended-numbers.ts';
 import type { EndedEntry } from '../../../shared/tasks/task/ended-list.ts';
-import type { FinishedQuery, FinishedPage } from '../../model.ts';
+import { hasFailed } from '../../../shared/tasks/task/ended-list.ts';
+import type { FinishedPage, FinishedQuery, Outcome } from '../../model.ts';
 import type { ConsoleConnection } from '../connection.ts';
 import type { Priced } from '../shared-reads.ts';
 
-/** About 80 read units. */
-const READ_LIMIT = 2_000;
 const SHOWN = 100;
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -23,18 +22,20 @@ export async function readFinished(
   const now = connection.now();
   const recent: EndedEntry[] = [];
   const shown: EndedEntry[] = [];
-  let [read, found, isCut] = [0, 0, false];
+  let [read, found, reachedAt, isCut] = [0, 0, now, false];
   for await (const entry of leasehold.operator.ended({ queue, shards: connection.options.shards })) {
     const isRecent = entry.kind === 'damaged' || entry.at > now - MINUTES * MINUTE_MS;
-    isCut = read === READ_LIMIT || (!isRecent && shown.length === SHOWN);
+    isCut = read === NUMBERS_LIMIT || (!isRecent && shown.length === SHOWN);
     if (isCut) break;
     read++;
+    if (entry.kind === 'ended') reachedAt = entry.at;
     if (isRecent) recent.push(entry);
     if (!isWanted(entry, query)) continue;
     found++;
     if (shown.length < SHOWN) shown.push(entry);
   }
-  const value = { now, queue, listedSince, entries: shown, found, read, isCut, names: namesIn(recent) };
+  const cutAt = isCut ? reachedAt : undefined;
+  const value = { now, queue, listedSince, entries: shown, found, read, cutAt, names: namesIn(recent) };
   return { value: { ...value, perMinute: perMinute(recent, now) }, units: spent() };
 }
 
@@ -42,7 +43,11 @@ export async function readFinished(
 function isWanted(entry: EndedEntry, { name, id, outcome }: FinishedQuery): boolean {
   if (entry.kind === 'damaged') return true;
   const isMeant = [entry.id, entry.label, entry.key].some((text) => text?.includes(id) === true);
-  return isMeant && (entry.name ?? '').startsWith(name) && (outcome === undefined || entry.state === outcome);
+  return isMeant && (entry.name ?? '').startsWith(name) && isOf(outcome, entry);
+}
+
+export function isOf(outcome: Outcome | undefined, ended: Parameters<typeof hasFailed>[0]): boolean {
+  return outcome === undefined || (outcome === 'failed' ? hasFailed(ended) : ended.state === outcome);
 }
 
 /** Ends in each minute of the last hour, the earliest first. */

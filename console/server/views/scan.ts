@@ -5,6 +5,7 @@ import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
 import type { ConsoleConnection } from '../connection.ts';
 import type { FinishedQuery, ScanPage, ScanPrice } from '../../model.ts';
 import type { Priced } from '../shared-reads.ts';
+import { isOf } from './finished.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';
 
@@ -26,7 +27,7 @@ export function scanFinished(
   { queue, name, id, outcome, maxReadUnits }: FinishedQuery & { readonly maxReadUnits: number },
 ): Promise<Priced<ScanPage>> {
   const isWanted = (task: TaskRecord): boolean =>
-    task.name.startsWith(name) && isNamed(task, id) && (outcome === undefined || task.state === outcome);
+    task.name.startsWith(name) && isNamed(task, id) && isOf(outcome, task);
   return scan(connection, names, { queue, where: 'ended', maxReadUnits }, isWanted);
 }
 

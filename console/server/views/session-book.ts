@@ -102,6 +102,12 @@ export class SessionBook {
     };
   }
 
+  /** Where a session's holder is or was, and its code. */
+  worker(id: string): Pick<SessionRecord, 'node' | 'codeVersion'> | undefined {
+    const session = this.#known.get(id)?.session;
+    return session && { node: session.node, codeVersion: session.codeVersion };
+  }
+
   /** The latest first. */
   ended(limit: number): readonly string[] {
     return [...this.#known]

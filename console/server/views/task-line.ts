@@ -22,6 +22,7 @@ export function lineOf(task: TaskRecord, now: number): TaskLine {
     lastError: lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`.slice(0, ERROR_SHOWN),
     isCancelling: state === 'running' && cancellation !== undefined,
     tenant: task.tenant,
+    label: task.label,
     isInLine: task.state === 'ready' && task.links?.line !== undefined,
     waitsForChildren: isWaiting(task),
     ...(isSuspended(task, now) && { isSuspended: true }),

@@ -2,6 +2,7 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards. The next page continues in each shard.
  */
+import { ownStack } from '../../../cli/attempts/frames.ts';
 import { awaitedBy, durableHistory } from '../../../cli/queue/durable-history.ts';
 import { isSuspended } from '../../../cli/queue/task-words.ts';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
@@ -88,6 +89,8 @@ export async function readTask(
   if (task.state === 'running') await book.refresh(stores, [task.session], { limit: 1, freshMs: 1_000 });
   const holder = task.state === 'running' ? book.line(task.session, []) : undefined;
   names.note([task]);
+  const ran = [task.session, ...task.past.map(({ session }) => session)].filter((id) => id !== undefined);
+  await book.refresh(stores, ran, { limit: ran.length });
   const failure = task.lastError === undefined ? undefined : await stores.tasks.getFailure(key);
   const family = await familyOf(stores, task);
   const found = withChildren ? await childrenOf(connection, names, task) : undefined;
@@ -98,7 +101,8 @@ export async function readTask(
     task: known,
     execution: journal === undefined ? undefined : await executionOf(stores, task),
     ...(isSuspended(task, now) && { isSuspended: true }),
-    failure,
+    failure: failure && { ...failure, stack: ownStack(failure.stack) },
+    workers: Object.fromEntries(ran.map((id) => [id, book.worker(id)])),
     holder,
     ...family,
     waitsForChildren: isWaiting(task),

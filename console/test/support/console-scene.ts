@@ -6,6 +6,10 @@ import { connectDynamo } from '../../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Session } from '../../../shared/client/session.ts';
+import { createLeasehold } from '../../../shared/client/leasehold.ts';
+import { createWorker } from '../../../shared/client/create-worker.ts';
+import { silent } from '../../../shared/testing/silent-log.ts';
+import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import type { CommandTable } from '../../../test/support/command-table.ts';
 import { CONSOLE_SHARDS } from './console.ts';
@@ -60,6 +64,7 @@ export async function stageScene({ endpoint, table, leasehold }: CommandTable): 
     else if (n % 12 === 9) await tasks.complete(claim, { bytes: 48_213 }, stamp());
   }
   await enqueueTroubled(tasks, first.id);
+  await endOrders({ endpoint, table });
   await leasehold.operator.pause({ queue: 'media', reason: 'the thumbnail store is down' });
   await enqueued(tasks, { queue: 'media', id: 'clips/7', name: 'transcode', runAt: now });
 
@@ -106,6 +111,23 @@ export async function stageScene({ endpoint, table, leasehold }: CommandTable): 
       await Promise.all(workers.map((worker) => worker.end()));
     },
   };
+}
+
+/** A queue that lists its finished tasks: one has ended at once, one after a failure, and one is dead. */
+export async function endOrders({ endpoint, table }: Pick<CommandTable, 'endpoint' | 'table'>): Promise<void> {
+  const charge = defineTask({
+    name: 'charge',
+    retry: { backoff: '1ms' },
+    run(id: string, { attempt }) {
+      if (id === 'o-3') throw new DoNotRetry('the card is unknown');
+      if (id === 'o-2' && attempt === 1) throw new Error('the bank does not answer');
+    },
+  });
+  using leasehold = createLeasehold({ endpoint, table, queue: 'orders' });
+  for (const id of ['o-1', 'o-2', 'o-3'])
+    await leasehold.tasks.enqueue(charge, id, { id: `charge/${id}`, label: `order ${id} ${MARKUP.slice(0, 40)}` });
+  const options = { endpoint, table, queue: 'orders', listFinished: true, untilDrained: true, log: silent };
+  await createWorker({ charge }, { ...options, codeVersion: 'a1b2c3' }).run();
 }
 
 /** One that failed twice and runs again. */

@@ -4,6 +4,7 @@
  * After an intended change: `npx vitest run console/test/unit/pages.test.ts -u`, and read the difference.
  */
 import { inspect } from 'node:util';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, test } from 'vitest';
 import { ENDED, NOW, QUEUE_RECORD, STARTED, ago, schedule } from '../../../test/support/made-rows.ts';
 import {
@@ -106,7 +107,10 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
     now: () => clock.now(),
     readUnits: () => units,
     spend: (more: number) => void (units += more),
-    openClient: () => Promise.resolve({ send: () => Promise.resolve(page) }),
+    openClient: () =>
+      Promise.resolve(
+        Object.assign(new DynamoDBClient({ region: 'eu-west-1' }), { send: () => Promise.resolve(page) }),
+      ),
     open: stores,
   } as unknown as ConsoleConnection;
   const book = new SessionBook(connection);

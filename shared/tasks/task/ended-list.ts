@@ -22,7 +22,7 @@ export type EndedEntry = TaskKey &
   (({ readonly kind: 'ended' } & EndedFacts) | { readonly kind: 'damaged'; readonly text: string });
 
 /** Whether it is dead, or ended after an attempt that failed or whose worker died. */
-export function hasFailed({ state, attempts = 1 }: EndedFacts): boolean {
+export function hasFailed({ state, attempts = 1 }: { readonly state: string; readonly attempts?: number }): boolean {
   return state === 'dead' || attempts > 1;
 }
 

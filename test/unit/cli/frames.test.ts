@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { framesOf, ownLines, shortest } from '../../../cli/attempts/frames.ts';
+import { framesOf, ownStack, shortest } from '../../../cli/attempts/frames.ts';
 import { packageFile } from '../../../shared/core/package-files.ts';
 
 const here = path.resolve('tasks.ts');
@@ -50,8 +50,10 @@ test.each([
 test('keeps the messages of an error and of its causes, with the own frames of each', () => {
   const [own, other] = [`    at run (${here}:7:42)`, '    at emit (node:events:508:28)'];
 
-  expect(ownLines(['Error: two', 'lines', own, other, 'caused by Error: b', other].join('\n'))).toEqual({
-    lines: ['Error: two', 'lines', '    at run (tasks.ts:7:42)', 'caused by Error: b'],
-    others: 2,
-  });
+  expect(ownStack(['Error: two', 'lines', own, other, 'caused by Error: b', other].join('\n'))).toBe(
+    [
+      ...['Error: two', 'lines', '    at run (tasks.ts:7:42)', 'caused by Error: b'],
+      'and 2 other frames (leasehold tasks show --json)',
+    ].join('\n'),
+  );
 });
