@@ -121,14 +121,14 @@ export class Journal {
   /** Lets time pass, and writes which callbacks have timed out. */
   async refresh(): Promise<void> {
     // A heartbeat does not change the nonce, so the row may be older.
-    if (this.#late.some(({ e }) => e?.ErrorType === 'Callback.Heartbeat')) await this.#read();
+    if (this.#late.some(({ e }) => e?.ErrorType === 'Callback.Heartbeat')) await this.#readRow();
     if (this.#late.length > 0) await this.#write(() => this.#late.map((entry) => ({ entry, effects: [] })));
     this.operations.tick(this.now);
   }
 
   /** Reads what has arrived since the last write. */
   async poll(): Promise<readonly OperationState[]> {
-    await this.#read();
+    await this.#readRow();
     return this.pass();
   }
 
@@ -336,7 +336,7 @@ export class Journal {
     return row?.state === 'running' && row.leaseCounter === leaseCounter && row.session === session;
   }
 
-  async #read(): Promise<void> {
+  async #readRow(): Promise<void> {
     const row = await this.#holder.tasks.get(this.#claim);
     if (row !== undefined && this.#isMine(row)) await this.#take(row.journal ?? NOTHING);
   }
