@@ -5,7 +5,7 @@ import type { EndedEntry } from '../../../shared/tasks/task/ended-list.ts';
 import type { FinishedQuery } from '../../model.ts';
 import { readAssets } from '../../server/assets.ts';
 import type { ConsoleConnection } from '../../server/connection.ts';
-import { lookAtFinished } from '../../server/views/finished.ts';
+import { readFinished } from '../../server/views/finished.ts';
 import { NOW, ago } from '../../../test/support/made-rows.ts';
 import { each } from '../../../test/support/made-stores.ts';
 
@@ -28,7 +28,7 @@ async function look(entries: readonly EndedEntry[], query: Partial<FinishedQuery
       spent: () => 0,
     }),
   } as unknown as ConsoleConnection;
-  return (await lookAtFinished(connection, { ...QUERY, ...query })).value;
+  return (await readFinished(connection, { ...QUERY, ...query })).value;
 }
 
 test('reads the last hour and a page of entries, and says what it left', async () => {

@@ -5,15 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { StoreUnavailableError, MismatchError } from '../../../../shared/core/errors.ts';
-import {
-  DESTROYED,
-  ENDED,
-  LOCKS,
-  NOW,
-  QUEUE_RECORD,
-  SESSIONS,
-  schedule,
-} from '../../../support/made-rows.ts';
+import { DESTROYED, ENDED, LOCKS, NOW, QUEUE_RECORD, SESSIONS, schedule } from '../../../support/made-rows.ts';
 import {
   ALL,
   each,
