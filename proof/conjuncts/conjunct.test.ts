@@ -1,12 +1,10 @@
-/** Guards are taken apart at their conjuncts, and nowhere else; and each conjunct is needed, or known to be redundant. */
+/** Guards are taken apart at their conjuncts, and nowhere else. */
 import { describe, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
 import { updateStatement } from '../../shared/dynamo/engine/statement.ts';
 import { actionOf, together } from '../../shared/dynamo/engine/transaction.ts';
 import type { Verb } from '../../shared/dynamo/engine/verb.ts';
-import { CASES } from './guards/cases.ts';
-import { Rows } from './guards/rows.ts';
-import { conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
+import { conjunctsOf, splitAtAnd } from './conjunct.ts';
 
 test('a guard has the conjuncts that stand in no parentheses', () => {
   expect(splitAtAnd('#a = :a AND (#b = :b OR #c = :c) AND attribute_exists(#d)')).toEqual([
@@ -27,23 +25,6 @@ describe('a statement', () => {
       values: { ':session': 's', ':seen': 'n', ':ttl': 1 },
     });
 
-  test('loses one condition while every name and value is still used', () => {
-    const dropped = withoutConjunct(update('a'), 'lock.update: #nonce = :seen');
-
-    expect(dropped.input.ConditionExpression).toBe(
-      '(#session = :session) AND ((#nonce = :seen) OR NOT (#nonce = :seen))',
-    );
-    expect(withoutConjunct(update('a'), 'lock.other: #nonce = :seen')).toEqual(update('a'));
-  });
-
-  test('keeps it lost when it is stamped again', () => {
-    const again = { ...update('a'), restamped: () => update('b') };
-
-    expect(withoutConjunct(again, 'lock.update: #nonce = :seen').restamped?.(1).input.ConditionExpression).toContain(
-      ' OR NOT ',
-    );
-  });
-
   test('names its later actions by their effects', () => {
     expect(conjunctsOf(together(update('a', 'lock.acquire'), [actionOf(update('b'))], 'token'))).toEqual([
       'lock.acquire: #session = :session',
@@ -51,13 +32,5 @@ describe('a statement', () => {
       'lock, SET #ttl = :ttl: #session = :session',
       'lock, SET #ttl = :ttl: #nonce = :seen',
     ]);
-  });
-});
-
-describe('the conjuncts of all guards', () => {
-  test.each(CASES)('%s: without it, the late write is let through', (name, build) => {
-    const rows = new Rows();
-
-    expect(rows.outcomeOf(withoutConjunct(build(rows), name))).not.toBe('refused');
   });
 });

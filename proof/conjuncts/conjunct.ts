@@ -1,16 +1,12 @@
-/**
- * The conjuncts of every guard, as statements send them; statements in which one of them holds whatever the row says; and writes
- * that a conjunct decided, because all others held.
- */
-import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+/** The conjuncts of every guard, as statements send them; and writes that a conjunct decided, because all others held. */
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Statement } from '../../shared/dynamo/engine/statement.ts';
 import type { StoredItem } from '../../shared/testing/simulated-dynamo/attribute-value.ts';
 import { bind } from '../../shared/testing/simulated-dynamo/expression/bindings.ts';
 import { holds } from '../../shared/testing/simulated-dynamo/expression/condition.ts';
 import { parsed } from '../../shared/testing/simulated-dynamo/expression/parsed-expressions.ts';
-import type { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 
-interface Write {
+export interface Write {
   readonly TableName: string;
   readonly Key?: DynamoItem;
   readonly Item?: DynamoItem;
@@ -68,62 +64,24 @@ function nameOf(verb: string, at: number, write: Write, conjunct: string): strin
 }
 
 /** The writes and condition checks of a request. */
-function writesOf(input: object): readonly Write[] {
+export function writesOf(input: object): readonly Write[] {
   const { TransactItems, ...request } = input as Input;
   return TransactItems === undefined ? [request as Write] : TransactItems.flatMap((item) => Object.values(item));
 }
 
-/** The statement without that conjunct; every name and value is still used, as the service demands. */
-export function withoutConjunct<K extends DynamoKind>(statement: Statement<K>, name: string): Statement<K> {
-  if (!conjunctsOf(statement).includes(name)) return statement;
-  const { verb, restamped } = statement;
-  const changed = (write: Write, at: number): Write => {
-    const parts = splitAtAnd(write.ConditionExpression ?? '');
-    const kept = parts.map((part) =>
-      nameOf(verb, at, write, part) === name ? `(${enclosed(part)} OR NOT ${enclosed(part)})` : enclosed(part),
-    );
-    return { ...write, ...(kept[0] === '' ? {} : { ConditionExpression: kept.join(' AND ') }) };
-  };
-  const { TransactItems, ...request } = statement.input as Input;
-  const input =
-    TransactItems === undefined
-      ? changed(request as Write, 0)
-      : {
-          ...request,
-          TransactItems: TransactItems.map((item, at) =>
-            Object.fromEntries(Object.entries(item).map(([kind, write]) => [kind, changed(write, at)])),
-          ),
-        };
-  return {
-    ...statement,
-    input,
-    ...(restamped === undefined ? {} : { restamped: (now) => withoutConjunct(restamped(now), name) }),
-  };
-}
-
-/** Adds parentheses unless present: the service refuses redundant ones. */
-function enclosed(part: string): string {
-  let depth = 0;
-  for (let at = 0; at < part.length; at++) {
-    if (part[at] === '(') depth++;
-    if (part[at] === ')') depth--;
-    if (depth === 0 && at < part.length - 1) return `(${part})`;
-  }
-  return part;
-}
-
 /**
- * The one conjunct for which a store would refuse a statement now. Undefined: there is none, or more than one:
+ * The one conjunct for which a store would refuse a request, if its rows were these. Undefined: there is none, or more than one:
  * what two of them refuse would be refused without either.
  */
 export function decisiveConjunct(
-  store: SimulatedDynamo,
-  { verb, input }: Pick<Statement, 'verb' | 'input'>,
+  verb: string,
+  writes: readonly Write[],
+  rowOf: (write: Write) => DynamoItem | undefined,
 ): string | undefined {
   const failing: (string | undefined)[] = [];
-  for (const [at, write] of writesOf(input).entries()) {
+  for (const [at, write] of writes.entries()) {
     if (write.ConditionExpression === undefined) continue;
-    const row = store.peek(write.TableName, write.Key ?? keyOf(write.Item)) as StoredItem | undefined;
+    const row = rowOf(write) as StoredItem | undefined;
     const bindings = bind(write, [parsed.condition(write.ConditionExpression), parsed.update(write.UpdateExpression)]);
     for (const conjunct of splitAtAnd(write.ConditionExpression)) {
       const condition = parsed.condition(conjunct);
@@ -134,7 +92,8 @@ export function decisiveConjunct(
   return failing.length === 1 ? failing[0] : undefined;
 }
 
-/** The key of a row of our table; the user's own go by `id`. */
-function keyOf({ pk, sk, id }: DynamoItem = {}): DynamoItem {
-  return pk === undefined ? { id } : { pk, sk };
+/** The key of the row that it writes or checks; the user's own go by `id`. */
+export function keyOf({ Key, Item = {} }: Write): DynamoItem {
+  const { pk, sk, id } = Item;
+  return Key ?? (pk === undefined ? { id } : { pk, sk });
 }

@@ -27,8 +27,6 @@ export const LISTING_QUEUE = {
 };
 
 export class SimulatedStore implements AppliesRequests {
-  /** Changes arriving requests, to try changed guards; the tests of the protocol do not use it. */
-  static rewrite: (<Input>(input: Input) => Input) | undefined;
   readonly #dynamo: SimulatedDynamo;
 
   /** @param profile of the phase that the history is in */
@@ -51,7 +49,7 @@ export class SimulatedStore implements AppliesRequests {
   }
 
   apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {
-    return this.#dynamo.apply(kind, SimulatedStore.rewrite?.(input) ?? input);
+    return this.#dynamo.apply(kind, input);
   }
 
   read({ table, key }: Row): DynamoItem | undefined {

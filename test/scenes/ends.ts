@@ -55,6 +55,14 @@ export const CLAIMS = [
     act: claimsHere,
     rivals: { 'another claims it': isClaimed },
   }),
+  scene('task.claim', 'claim with a rate, after another of its key', {
+    before: async (party) => {
+      await running({ key: 'k', rate: { count: 2, per: '1h' } }, 'first')(party);
+      await end('complete', 'first')(party);
+      return ready({ key: 'k', rate: { count: 2, per: '1h' } })(party);
+    },
+    act: claimsHere,
+  }),
   scene('task.claim', 'claim one that expires', { before: ready({ expires: '1m' }), act: claimsHere }),
   scene('task.claim', 'claim the head of a line', { before: ready(IN_LINE), act: claimsHere }),
   scene('task.join', 'join the others of a full key', {

@@ -119,6 +119,11 @@ export const LOCKS = [
     rivals: { 'another takes one': takes },
   }),
   scene('lock.acquireAll', 'lock several without a value', { act: ({ mine }) => mine.tryLockAll(['j', 'k']) }),
+  scene('lock.acquireAll', 'lock several that have a value', {
+    before: ({ there }) => Promise.all(['j', 'k'].map((key) => there.leasehold.locks.put(key, 'v'))),
+    act: ({ mine }) => mine.tryLockAll(['j', 'k']),
+    rivals: { 'another puts a value': puts },
+  }),
   scene('lock.acquireAll', 'lock several, one of them again', {
     before: holdsLock,
     act: ({ mine }) => mine.tryLockAll(['j', 'k'], { reentrant: true, value: 'w' }),

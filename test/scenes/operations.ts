@@ -259,7 +259,7 @@ const records = ({ here, world }: Party, deed: () => Promise<unknown>) =>
     () => 'done',
   );
 
-/** Operator actions on the table itself. The rows do not exist: each statement is sent once, and refused. */
+/** Operator actions on the table itself. */
 export const REPAIRS = [
   scene('audit.begin', 'record a deed', { act: (party) => records(party, () => Promise.resolve()) }),
   scene('audit.end', 'record a deed that fails', {
@@ -272,10 +272,11 @@ export const REPAIRS = [
   ...Object.entries(RAISES).flatMap(([sk, raises]) =>
     raises.map((raise, at) =>
       scene('epoch.raise', `raise the counters of a ${sk}, ${String(at)}`, {
-        act: ({ here, world }) => {
-          const row = { pk: 'none', sk, raise, counter: 1 };
-          return new EpochStore(here, world.table).raise(row, 2);
+        before: ({ world: { driver, table } }) => {
+          const Item = { pk: 'row', sk, state: 'complete', [raise.counter]: 1 };
+          return driver.attempt('put', { TableName: table, Item }, new AbortController().signal);
         },
+        act: ({ here, world }) => new EpochStore(here, world.table).raise({ pk: 'row', sk, raise, counter: 1 }, 2),
       }),
     ),
   ),

@@ -58,7 +58,8 @@ function keep(kept: Map<string, DynamoItem>, rows: Iterable<DynamoItem>): void {
 
 test('damaged rows are refused with the reason, or read as if the attribute were missing', async () => {
   const rows = new Map<string, DynamoItem>();
-  for (const scene of SCENES) {
+  // Its rows are written by hand.
+  for (const scene of SCENES.filter(({ verb }) => verb !== 'epoch.raise')) {
     const { world, act } = await set(scene);
     await act();
     keep(rows, world.rows?.() ?? []);

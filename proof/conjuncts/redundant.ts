@@ -1,16 +1,13 @@
 /**
- * The verdict on each conjunct of each guard: a late write that it alone refuses (`proof/conjuncts/guards`), or why it is redundant.
- *
- * Redundant ones stay. They cost nothing, document the statement, and refuse a row that breaks the reason for their redundancy.
+ * Conjuncts that refuse nothing alone, and why. They stay: they cost nothing, document the statement, and refuse a row that breaks the
+ * reason for their redundancy.
  */
-import { CASES } from './guards/cases.ts';
-
 interface Redundant {
   readonly because: string;
   readonly conjuncts: readonly string[];
 }
 
-const REDUNDANT: readonly Redundant[] = [
+export const REDUNDANT: readonly Redundant[] = [
   {
     because:
       '`#leaseCounter` with `#state`: each claim raises the counter, so a task that runs under this counter runs under the session of that claim',
@@ -59,29 +56,3 @@ const REDUNDANT: readonly Redundant[] = [
     conjuncts: ['session.renew: #status = :live'],
   },
 ];
-
-/** Guards that histories send, and the scenes do not. */
-export const OF_HISTORIES: readonly string[] = [
-  ...['(attribute_not_exists(#window) OR #window < :window)', '#window = :window', '#started < :count'].map(
-    (conjunct) => `key, SET #v = :v: ${conjunct}`,
-  ),
-  ...['#state = :ready', '#children = :batch'].map((conjunct) => `task, SET #readyAt = :readyAt: ${conjunct}`),
-  ...['task.claim: #expiresAt > :now', 'lock.put: #nonce = :observedNonce', 'lock.acquireAll: #nonce = :observedNonce'],
-  'lock, SET #nonce = :nonce: #nonce = :observedNonce',
-];
-
-const CASE_NAMES: ReadonlySet<string> = new Set(CASES.map(([conjunct]) => conjunct));
-
-interface Verdict {
-  readonly kind: 'killed' | 'redundant';
-  readonly by: string;
-}
-
-export function verdictOf(conjunct: string): Verdict | undefined {
-  if (CASE_NAMES.has(conjunct)) return { kind: 'killed', by: 'proof/conjuncts/guards' };
-  const redundant = REDUNDANT.find(({ conjuncts }) => conjuncts.includes(conjunct));
-  return redundant && { kind: 'redundant', by: redundant.because };
-}
-
-/** All that have one. */
-export const JUDGED: readonly string[] = [...CASE_NAMES, ...REDUNDANT.flatMap(({ conjuncts }) => conjuncts)];
