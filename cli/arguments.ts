@@ -14,8 +14,7 @@ export { wholeNumber };
 
 /** `30s`, `2m`. A plain number is refused, because people mean seconds and programs mean milliseconds. */
 function spanMs(text: string): number {
-  if (Number(text) > 0)
-    throw new InvalidArgumentError(`${text} of what? Give the unit as well, such as ${text}s or ${text}ms`);
+  if (Number(text) > 0) throw new InvalidArgumentError(`must have a unit, such as ${text}s or ${text}ms`);
   return spanOrMs(text);
 }
 
@@ -60,7 +59,7 @@ export function name(text: string): string {
 /** A table's name as DynamoDB accepts it, or its ARN, for a table of another account. */
 export function tableName(text: string): string {
   if (/^[\w.-]{3,255}$/.test(text) || /^arn:[\w-]+:dynamodb:[\w-]*:\d*:table\/[\w.-]{3,255}$/.test(text)) return text;
-  throw new InvalidArgumentError('a table has a name of 3 to 255 letters, digits, dots, hyphens and underscores');
+  throw new InvalidArgumentError('must be 3 to 255 letters, digits, dots, hyphens and underscores, or an ARN');
 }
 
 export function regionName(text: string): string {
@@ -71,7 +70,7 @@ export function regionName(text: string): string {
 /** For an option that may be given only once, because commander would silently keep the last value. @param why the reason */
 export function givenOnce<T>(parse: (text: string) => T, why: string): (text: string, before?: T) => T {
   return (text, before) => {
-    if (before !== undefined) throw new InvalidArgumentError(`given twice: ${why}`);
+    if (before !== undefined) throw new InvalidArgumentError(`must be given once: ${why}`);
     return parse(text);
   };
 }

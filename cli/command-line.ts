@@ -66,7 +66,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
     cannotAnswer(error) {
       // The reader has read enough, as `head` does.
       if (error.code === 'EPIPE') return EXIT.done;
-      outputFor({ json: isJson }).error(`the answer cannot be written: ${error.message}`, EXIT.failed);
+      outputFor({ json: isJson }).error(`the output cannot be written: ${error.message}`, EXIT.failed);
       return EXIT.failed;
     },
   };

@@ -68,7 +68,7 @@ export async function confirm(
   if (typed === expected) return;
   throw new CommandError(
     EXIT.usage,
-    `not confirmed: this ${what} ${printable(expected)}, and you said ${printable(typed)}; nothing was done`,
+    `not confirmed: this ${what} ${printable(expected)}, and you typed ${printable(typed)}; nothing was done`,
   );
 }
 

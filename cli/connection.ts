@@ -143,16 +143,19 @@ async function ensureAccess(client: DynamoDBClient): Promise<void> {
   try {
     await client.config.region();
   } catch (cause) {
-    throw new ConfigurationError('no AWS region is known: pass --region, set AWS_REGION, or name an --endpoint', {
+    throw new ConfigurationError('no AWS region is known: pass --region, set AWS_REGION, or pass --endpoint', {
       cause,
     });
   }
   try {
     await client.config.credentials();
   } catch (cause) {
-    throw new ConfigurationError(`no AWS credentials were found (${messageOf(cause)}): set AWS_PROFILE or the like`, {
-      cause,
-    });
+    throw new ConfigurationError(
+      `no AWS credentials were found (${messageOf(cause)}): set AWS_PROFILE, or sign in with the AWS command line`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -164,6 +167,6 @@ async function ensureDynamo(endpoint: string): Promise<void> {
     });
   if (answer.kind === 'stranger')
     throw new ConfigurationError(
-      `endpoint ${endpoint} answered (${answer.found}), but not as DynamoDB does: check host and port`,
+      `endpoint ${endpoint} answered (${answer.found}), but not like DynamoDB: check host and port`,
     );
 }

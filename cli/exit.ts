@@ -67,7 +67,7 @@ export function notFound(what: string, hint: string): CommandError {
 }
 
 export function taskNotFound(key: TaskKey): CommandError {
-  return notFound(describeTask(key), 'not found; finished tasks are deleted 14 days after they end');
+  return notFound(describeTask(key), 'finished tasks are deleted 14 days after they end');
 }
 
 interface Failure {

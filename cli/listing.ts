@@ -27,7 +27,7 @@ export async function list<T extends Printable>(
 ): Promise<void> {
   const taken = await take(rows, limit);
   output.answer(taken.rows, () => (taken.rows.length === 0 ? empty : tableText(taken.rows, columns)));
-  if (taken.more) output.note(`the first ${limit}: there are more (see --limit)`);
+  if (taken.more) output.note(`shows the first ${limit} of more (see --limit)`);
 }
 
 export function tableText<T>(rows: readonly T[], columns: Columns<T>): string {

@@ -121,7 +121,7 @@ export function moment(at: number): string {
 
 /** Formats when a session's lease ends. */
 export function untilText(until: number | null, now: number): string {
-  return until === null ? 'destroyed, because it has no TTL' : `${relative(until, now)}, unless it is renewed`;
+  return until === null ? 'it is destroyed: it has no TTL' : `${relative(until, now)}, unless it is renewed`;
 }
 
 /** Formats a time, and how long ago it was. */

@@ -25,7 +25,7 @@ export async function exampleOptions<Name extends string = never>(
   if (typeof endpoint === 'string') {
     const answer = await probe(endpoint, PROBE_TIMEOUT_MS);
     if (answer.kind === 'silent') refuse(`endpoint ${endpoint} did not answer (${answer.cause}): is it running?`);
-    if (answer.kind === 'stranger') refuse(`endpoint ${endpoint} answered (${answer.found}), but not as DynamoDB does`);
+    if (answer.kind === 'stranger') refuse(`endpoint ${endpoint} answered (${answer.found}), but not like DynamoDB`);
   }
   return { ...defaults, ...given, endpoint } as ExampleOptions<Name>;
 }

@@ -91,7 +91,7 @@ async function useEndpoint(endpoint: string): Promise<Engine> {
       );
     case 'stranger':
       throw new ConfigurationError(
-        `endpoint ${endpoint} answered (${answer.found}), but not as DynamoDB does: check host and port`,
+        `endpoint ${endpoint} answered (${answer.found}), but not like DynamoDB: check host and port`,
       );
     case 'silent':
       throw new ConfigurationError(

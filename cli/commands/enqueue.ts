@@ -82,10 +82,10 @@ async function ensureAnnounced({ output }: Context, options: Options, connection
   const record = await queues.glance(queue).catch(() => undefined);
   const announced = record && announcedIn(record);
   if (announced === undefined || announced.names.includes(name)) return;
-  const told = `no worker of queue ${queue} has announced a task named ${name}`;
+  const told = `no worker of queue ${queue} defines a task named ${name}`;
   const hint = hintFor(name, announced.names);
   if (announced.isComplete && options.force !== true)
-    throw new ConfigurationError(`${told}; pass --force if a worker that defines it comes later${hint}`);
+    throw new ConfigurationError(`${told}${hint || '.'} To add it anyway, pass --force`);
   output.note(printable(`${told}${hint}`));
 }
 
@@ -94,14 +94,14 @@ function ensureOfFile(options: Options): void {
   const given = Object.entries(OF_ONE_TASK).filter(([option]) => options[option as keyof Options] !== undefined);
   if (given.length > 0)
     throw new ConfigurationError(
-      `${given.map(([, flag]) => flag).join(', ')} with --file: what belongs to one task goes into its line`,
+      `${given.map(([, flag]) => flag).join(', ')} cannot be used with --file: each line of the file has the options of its task`,
     );
 }
 
 async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {
   if (file === '-') return buffer(stdin);
   return readFile(file).catch((cause: unknown) => {
-    throw new ConfigurationError(`the file of tasks cannot be read (${messageOf(cause)}): pass the path of one`, {
+    throw new ConfigurationError(`the file of tasks cannot be read (${messageOf(cause)}): check its path`, {
       cause,
     });
   });
@@ -149,7 +149,7 @@ async function addAll(
   const only = enqueued.length === 1 && lines.length === 1 ? enqueued[0] : undefined;
   output.answer({ added, replaced, kept, conflicts, ...(only && { id: only.id }) }, () => {
     if (only !== undefined)
-      return `${only.created ? 'added' : only.replaced ? 'replaced' : 'exists already:'} ${printable(only.id)}`;
+      return `${only.created ? 'added' : only.replaced ? 'replaced' : 'already exists:'} ${printable(only.id)}`;
     return `${added} added, ${kept} existed already, ${replaced} replaced, ${conflicts.length} refused`;
   });
   return conflicts.length > 0 ? EXIT.refused : EXIT.done;
@@ -161,7 +161,7 @@ async function addAndWait({ output }: Context, client: TaskClient, task: NewTask
   if (enqueued instanceof MismatchError) throw enqueued;
   assert(enqueued !== undefined, 'a task was neither added nor refused');
   const { id, queue } = enqueued;
-  output.note(`${enqueued.created ? 'added' : enqueued.replaced ? 'replaced' : 'exists already:'} ${printable(id)}`);
+  output.note(`${enqueued.created ? 'added' : enqueued.replaced ? 'replaced' : 'already exists:'} ${printable(id)}`);
   const outcome = await client.result(id, { wait, queue });
   const { kind } = outcome;
   const said = { id, outcome: kind, state: outcome.task.state };

@@ -154,8 +154,8 @@ async function ensureQuiet(client: DynamoDBClient, table: string, connection: Cl
     if (live !== undefined)
       throw new CommandError(
         EXIT.refused,
-        `session ${printable(live.id)} lives in table ${table}: stop what works on it (its schedule, its workers, its programs), ` +
-          'wait until its TTL is over, and call this again; nothing was done',
+        `session ${printable(live.id)} is live in table ${table}: stop all that uses the table (its schedule, its workers, its programs), ` +
+          'wait until its TTL is over, and repeat the command; nothing was done',
       );
   }
 }
@@ -171,7 +171,7 @@ function parsePlace(place: string): Progress {
   } catch {
     // Reported below.
   }
-  throw new ConfigurationError(`--resume ${place}: pass what an earlier call has said after "at"`);
+  throw new ConfigurationError(`--resume ${place}: pass the text that an earlier call printed after "at"`);
 }
 
 function reportText({ floor, checked, raised, ended, changed }: Report, table: string): string {
@@ -179,7 +179,7 @@ function reportText({ floor, checked, raised, ended, changed }: Report, table: s
     `table ${table}: ${plural(checked, 'row')} read, counters of ${raised} ` +
     `lifted to ${floor}, ${plural(ended, 'session')} ended`;
   if (changed === 0) return done;
-  return `${done}; ${plural(changed, 'row')} changed meanwhile: something writes to this table, so stop it and call this again`;
+  return `${done}; ${plural(changed, 'row')} changed during the call: stop what writes to this table, and repeat the command`;
 }
 
 const HELP = `

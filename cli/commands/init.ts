@@ -40,7 +40,7 @@ export function initCommand(bind: Bind): Command {
 async function init(context: Context, { runner, yes = false, install }: Options, folder = '.'): Promise<ExitCode> {
   if (process.features.typescript === false)
     throw new ConfigurationError(
-      `the project is in TypeScript, which Node reads from 22.18 on, and this is ${process.versions.node}: ` +
+      `the project is in TypeScript, which Node runs from 22.18 on; this is Node ${process.versions.node}: ` +
         'install a current one from https://nodejs.org',
     );
   const origin = originOf(packageFile(''));

@@ -60,7 +60,7 @@ async function showKey({ output, connect, runtime }: Context, options: QueueOpti
 async function recountKey(context: Context, options: QueueOptions & AuditOptions, key: string): Promise<void> {
   const { queue, shards } = options;
   using connection = await context.connect();
-  await confirm(context, `sets the count to the number of running tasks, of key`, key, options);
+  await confirm(context, 'counts the running tasks anew of key', key, options);
   const { operations } = connection.queue(queue, shards);
   const report = await operations.execute('key.recount', { queue, key, shards }, operatorOf(options));
   const { kind, before, after } = report;
@@ -78,9 +78,9 @@ async function passTurn(
 ): Promise<void> {
   const { queue } = options;
   using connection = await context.connect();
-  await confirm(context, 'passes the turn to the next task, of key', key, options);
+  await confirm(context, 'passes the turn to the next task of key', key, options);
   const report = await connection.operations.execute('key.pass', { queue, key }, operatorOf(options));
-  if (report.kind === 'empty') throw notFound(`ordered task of key ${key}`, `in queue ${queue}; nothing was done`);
+  if (report.kind === 'empty') throw notFound(`ordered task of key ${key} in queue ${queue}`, 'nothing was done');
   if (report.kind === 'alive')
     throw new CommandError(
       EXIT.refused,
@@ -111,7 +111,7 @@ function isUnknown({ hasRow, limits }: KeyReport): boolean {
 }
 
 function noSuchKey({ key, queue }: KeyReport): CommandError {
-  return notFound(`task of key ${key}`, `none waits or runs in queue ${queue}, and it has no row`);
+  return notFound(`key ${key} in queue ${queue}`, 'none of its tasks waits or runs');
 }
 
 function keyText(report: KeyReport, now: number): string {
@@ -138,10 +138,13 @@ function keyText(report: KeyReport, now: number): string {
 
 function differenceText({ key, queue, difference, isExact }: KeyReport): string {
   if (difference === 0) return 'none';
-  const found = difference > 0 ? `${plural(difference, 'slot')} taken for nothing` : `${-difference} too few counted`;
+  const found =
+    difference > 0
+      ? `${plural(difference, 'slot')} taken without a running task`
+      : `the count is ${-difference} too low`;
   return isExact
     ? `${found}; repair: leasehold keys recount ${printable(key)} --queue ${printable(queue)}`
-    : `${found}, or tasks started or ended while they were read: show it again, or pause the queue before`;
+    : `${found}, or tasks started or ended during the check: show it again, or pause the queue first`;
 }
 
 const HELP = `

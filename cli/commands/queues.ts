@@ -171,11 +171,9 @@ async function change(
   output.answer(record, () => `${what}queue ${printable(queue)} is ${isPaused ? 'paused' : 'active'}`);
   if (tenant !== undefined && record.isPaused) output.note(`queue ${printable(queue)} itself is paused`);
   if (tenant !== undefined && isPaused && !(await hasTaskOf(there, tenant)))
-    output.note(`no task of tenant ${printable(tenant)} waits or runs in queue ${printable(queue)}: is that its name?`);
+    output.note(`no task of tenant ${printable(tenant)} waits or runs in queue ${printable(queue)}: check its name`);
   if (!isKnown)
-    output.note(
-      `queue ${printable(queue)} has had no worker that is deployed, and has no task that waits or is dead: is that its name?`,
-    );
+    output.note(`queue ${printable(queue)} has no waiting or dead task, and had no deployed worker: check its name`);
 }
 
 async function hasTaskOf(there: QueueConnection, tenant: string): Promise<boolean> {
@@ -214,7 +212,7 @@ async function drainQueue(
     restsSince = isHeld && census.running === 0 ? (restsSince ?? now) : undefined;
     if (restsSince !== undefined && now >= restsSince + REST_MS) {
       const who = census.isPaused ? `queue ${printable(queue)} is` : 'the tenants of all due tasks are';
-      output.answer(census, () => `${who} paused, and ${seenOf(census)} none runs`);
+      output.answer(census, () => `${who} paused: ${seenOf(census)} none runs`);
       return EXIT.done;
     }
     if (now >= deadline)

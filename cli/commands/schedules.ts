@@ -153,7 +153,7 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   context.output.answer(
     { queue, name: schedule, removed: true },
     () =>
-      `schedule ${printable(schedule)} is removed; a worker whose module declares it brings it back when it starts next, so remove it there, too`,
+      `schedule ${printable(schedule)} is removed; a worker whose module declares it defines it again at its next start, so remove it there, too`,
   );
 }
 
@@ -174,7 +174,7 @@ async function runNow(context: Context, options: Options & AuditOptions, schedul
   context.output.answer(report, () =>
     report.kind === 'enqueued'
       ? `task ${printable(report.task.id)} is added`
-      : `schedule ${printable(schedule)} skips this run: a task of it has not ended`,
+      : `schedule ${printable(schedule)} skipped this run: an earlier task of it has not ended`,
   );
   return report.kind === 'enqueued' ? EXIT.done : EXIT.failed;
 }
@@ -190,7 +190,7 @@ function pauseOrResume(verb: string) {
     const now = context.runtime.clock.now();
     context.output.answer(record, () =>
       record.pausedAt !== undefined
-        ? `schedule ${printable(schedule)} is paused: times that pass are left out, until it is resumed`
+        ? `schedule ${printable(schedule)} is paused: it skips its runs until it is resumed`
         : `schedule ${printable(schedule)} is active: next ${nextText(record.nextAt, now)}`,
     );
   };
@@ -207,7 +207,7 @@ async function showNext(
   if (record === undefined) throw missing(schedule, queue);
   const occurrences = schedules.next(record, limit);
   const now = context.runtime.clock.now();
-  const none = record.pausedAt === undefined ? 'no time comes any more' : 'it is paused';
+  const none = record.pausedAt === undefined ? 'the schedule has no further runs' : 'the schedule is paused';
   context.output.answer(
     {
       queue,
@@ -224,7 +224,7 @@ function nextText(at: number, now: number): string {
 }
 
 function missing(schedule: string, queue: string) {
-  return notFound(`schedule ${schedule} of queue ${queue}`, "'leasehold schedules list' names those that there are");
+  return notFound(`schedule ${schedule} of queue ${queue}`, "'leasehold schedules list' shows all");
 }
 
 const HELP = `

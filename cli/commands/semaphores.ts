@@ -93,12 +93,7 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
   );
   const holder = state.holders.find((permit) => permit.token === token);
   if (holder === undefined) throw refusal;
-  await confirm(
-    context,
-    `takes the permit of ${holder.sessionName ?? holder.session} away, of semaphore`,
-    semaphore,
-    options,
-  );
+  await confirm(context, `evicts ${holder.sessionName ?? holder.session} from semaphore`, semaphore, options);
   const input = { name: semaphore, token, lockDelay };
   const evicted = await connection.operations.execute('semaphore.evict', input, operatorOf(options));
   if (evicted === undefined) throw refusal;
@@ -113,7 +108,7 @@ async function setLimit(context: Context, options: AuditOptions, semaphore: stri
   const wanted = limit === 'declared' ? limit : Number(limit);
   using connection = await context.connect();
   const before = await readOrThrow(connection.semaphores, semaphore);
-  await confirm(context, `changes the limit from ${before.limit} to ${wanted}, of semaphore`, semaphore, options);
+  await confirm(context, `changes the limit from ${before.limit} to ${wanted} of semaphore`, semaphore, options);
   await connection.operations.execute(
     'semaphore.limit',
     { name: semaphore, limit: wanted, seen: before.limit },

@@ -115,7 +115,7 @@ async function destroySession(context: Context, options: DestroyOptions, id: str
   const before = await connection.leasehold.sessions.get(id);
   if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' lists live ones");
   if (before.status === 'invalid') throw ended(before);
-  await confirm(context, `ends the session ${before.name} on ${before.node} and frees all that it holds:`, id, options);
+  await confirm(context, `frees all that ${before.name} on ${before.node} holds, and ends session`, id, options);
   const input = { id, lockDelay: options.lockDelay };
   const result = await connection.operations.execute('session.destroy', input, operatorOf(options));
   if (result.kind === 'gone') throw ended(result.session ?? before);
@@ -136,7 +136,7 @@ function ended(session: SessionRecord): CommandError {
 function stateOf(session: SessionRecord, now: number, maxClockSkewMs: number): string {
   const { kind } = judgeSession(session, now, maxClockSkewMs);
   if (session.status === 'invalid') return session.reason;
-  return kind === 'expired' ? 'expired, unnoticed' : kind;
+  return kind === 'expired' ? 'expired, not yet recorded' : kind;
 }
 
 /** Its last renewal, according to its row. A session without a TTL has none. */
@@ -158,7 +158,7 @@ function sessionText(session: SessionRecord, now: number, maxClockSkewMs: number
     ['ttl', session.ttlMs === null ? 'none' : span(session.ttlMs)],
     ['lock-delay', span(session.lockDelayMs)],
     ['behaviour', session.behaviour],
-    ['taken away', session.revoked.length === 0 ? undefined : printable(session.revoked.join('; '))],
+    ['revoked', session.revoked.length === 0 ? undefined : printable(session.revoked.join('; '))],
   ]);
 }
 

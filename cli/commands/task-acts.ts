@@ -96,8 +96,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   if (report.kind === 'missing') throw taskNotFound(key);
   if (report.kind === 'waits')
     throw unfit(key, 'ready', `it ${waitsFor(report.children)}, and runs when the last of them has`);
-  if (report.kind === 'unfit')
-    throw unfit(key, report.state, 'only one that waits, is dead or cancelled can be retried');
+  if (report.kind === 'unfit') throw unfit(key, report.state, 'only a waiting, dead or cancelled task can be retried');
   output.answer(report.task, () => `${printable(describeTask(key))} is due now`);
 }
 
@@ -107,7 +106,7 @@ async function cancelTasks(context: Context, options: CancelOptions, id?: string
     throw new ConfigurationError('pass either the id of a task or what selects some, such as --tenant');
   if (id !== undefined) return cancelTask(context, options, id);
   if (options.children === true)
-    throw new ConfigurationError('--children goes with an id: name a batch to cancel its children');
+    throw new ConfigurationError('--children requires an id: name the batch whose children to cancel');
   return cancelSelected(context, options);
 }
 
@@ -128,7 +127,7 @@ async function cancelSelected(context: Context, options: CancelOptions): Promise
     throw new CommandError(EXIT.refused, `queue ${queue} has 0 unfinished tasks of ${what}: nothing was done`);
   if (tenant !== undefined)
     output.note(
-      'a worker may start some meanwhile; to let none start, pause the tenant first: ' +
+      'a worker may start some of them first; to prevent that, pause the tenant: ' +
         `leasehold queues pause ${printable(queue)} --tenant ${printable(tenant)}`,
     );
   const counted = `${found.ready} waiting and ${plural(found.running, 'running task')}`;
@@ -146,7 +145,7 @@ async function cancelSelected(context: Context, options: CancelOptions): Promise
       ? `cancelled ${plural(report.cancelled, 'task')}`
       : `cancelled ${plural(report.cancelled, 'task')}; ${report.requested} run, and are told by the next heartbeat`,
   );
-  if (report.left > 0) output.note(`${plural(report.left, 'task')} came up again in each round: call it again`);
+  if (report.left > 0) output.note(`${plural(report.left, 'task')} changed during the call: repeat it`);
 }
 
 /** Cancelled tasks between two lines of progress. */

@@ -51,8 +51,8 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   if (definition === undefined)
     throw new CommandError(
       EXIT.refused,
-      `${describeTask(waiting)} has the name ${JSON.stringify(waiting.name)}, which ${options.entry} ` +
-        `does not define: it has ${[...registry.keys()].join(', ')}`,
+      `${describeTask(waiting)} is named ${JSON.stringify(waiting.name)}, which ${options.entry} ` +
+        `does not define: it defines ${[...registry.keys()].join(', ')}`,
     );
   await using session = await connection.leasehold.session({ name: `tasks run ${id}` });
   const task = await claim(there, waiting, session.id, context);
@@ -102,7 +102,7 @@ async function waitingTask({ store, queue }: QueueConnection, id: string, now: n
 
 /** Returns why the task cannot be claimed, according to its row. */
 function obstacleOf(task: TaskRecord, now: number): string | undefined {
-  if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
+  if (task.state !== 'ready') return `is ${task.state}: only a waiting task can be run`;
   const { expiresAt, readyAt } = task;
   if (expiresAt !== undefined && expiresAt <= now)
     return `expired at ${momentAndAge(expiresAt, now)}: the next worker that reads it cancels it`;
@@ -130,7 +130,7 @@ function refusalOf(current: TaskRecord | undefined, now: number): string {
     obstacleOf(current, now) ??
     (line === undefined ? undefined : `waits in the line of ${line.key}: only its head can be run`) ??
     (key === undefined
-      ? 'was changed in the last moment: try again'
+      ? 'has just changed: try again'
       : `cannot start: its key ${key.key} is at its limit of ${key.limit}; try again when another task of the key has ended`)
   );
 }

@@ -91,11 +91,9 @@ async function find(
   );
   const units = `${Math.ceil(used())} read units`;
   const reading = stoppedIn === undefined ? units : `stopped after ${units}, in ${stoppedIn} (see --max-read-units)`;
-  output.note(
-    printable(`${plural(read, 'task')} read, ${reading}; leasehold tasks show ID has the whole story of one`),
-  );
+  output.note(printable(`${plural(read, 'task')} read, ${reading}; leasehold tasks show ID shows one task in full`));
   if (found.length > shown.length || found.length === limit)
-    output.note(`the first ${limit}: there may be more (see --limit)`);
+    output.note(`shows the first ${limit}, and there may be more (see --limit)`);
   if (!isListed) noteNoList(queue, output);
 }
 

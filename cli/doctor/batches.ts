@@ -9,7 +9,7 @@ import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES, describeTask } from '../../shared/tasks/task/task.ts';
 import type { QueueConnection } from '../connection.ts';
-import { momentAndAge } from '../output.ts';
+import { momentAndAge, plural } from '../output.ts';
 import { shardsInUse } from '../queue/shards.ts';
 import type { Finding } from './finding.ts';
 import { ok, warning } from './finding.ts';
@@ -49,7 +49,7 @@ export async function judgeBatches(there: QueueConnection, clock: Pick<Clock, 'n
       'its callback does not begin at the right time: retry or cancel it, and look for the program that writes into the table',
     );
   if (quiet.length === 0)
-    return ok(check, `each of the ${checked} callbacks checked waits for children that come to an end`);
+    return ok(check, `${plural(checked, 'callback')} checked; all wait for children that can end`);
   const more = quiet.length > NAMED ? `; and ${quiet.length - NAMED} more` : '';
   return warning(
     check,

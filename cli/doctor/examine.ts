@@ -82,11 +82,11 @@ export async function describeTable(client: DynamoDBClient, table: string): Prom
 
 function judgeClock(provenMs: number, maxClockSkewMs: number): Finding {
   const check = 'clock';
-  const bound = `the bound is ${maxClockSkewMs} ms`;
-  if (provenMs === 0) return ok(check, `no difference from the service's can be proven; ${bound}`);
+  const bound = `maxClockSkew is ${maxClockSkewMs} ms`;
+  if (provenMs === 0) return ok(check, `as far as measured, equal to the service's; ${bound}`);
   const found = `at least ${Math.round(provenMs)} ms off the service's; ${bound}`;
   const remedy =
-    'keep the clock with NTP or chrony: a process whose clock is off by more than half of the bound refuses to take over';
+    'keep the clock with NTP or chrony: a process whose clock is off by more than half of maxClockSkew takes nothing over';
   return provenMs > maxClockSkewMs / 2 ? broken(check, found, remedy) : warning(check, found, remedy);
 }
 

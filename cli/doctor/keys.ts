@@ -67,10 +67,13 @@ async function judgeCounts(there: QueueConnection, clock: Pick<Clock, 'now'>): P
   const [worst] = wrong;
   if (worst === undefined) {
     const compared = full.filter(({ isExact }) => isExact).length;
-    return ok(check, `of ${plural(full.length, 'full key')} with the oldest tasks, ${compared} compared and right`);
+    return ok(
+      check,
+      `${plural(full.length, 'full key')} among the oldest tasks; ${compared} compared, with the right count`,
+    );
   }
   const { key, count, running } = worst;
-  const found = `key ${key} counts ${plural(count, 'running task')}, and ${running.length} run`;
+  const found = `key ${key} counts ${plural(count, 'running task')}, but ${running.length} run`;
   const others = wrong.length === 1 ? '' : `; ${plural(wrong.length - 1, 'other key')} too`;
   return warning(check, `${found}${others}`, `leasehold keys recount ${key} --queue ${queue}`);
 }

@@ -51,8 +51,7 @@ async function judge(check: string, send: () => Promise<unknown>): Promise<Findi
   }
 }
 
-const GRANT =
-  'if these credentials should: grantCoordinate for programs, observe or operate for people (infra/access.ts)';
+const GRANT = 'to allow it: grantCoordinate for programs, grantObserve or grantOperate for people';
 const REFUSED_BY_CONDITION = new Set(['ConditionalCheckFailedException', 'TransactionCanceledException']);
 
 function query(

@@ -29,7 +29,7 @@ function judgeStatus({ TableName = '', TableStatus, ItemCount = 0, TableArn = ''
 function judgeKeys(table: TableDescription): Finding {
   const wanted = describeKeys(tableDefinition(''));
   const found = describeKeys(table);
-  return found === wanted ? ok('keys', found) : broken('keys', `${found}, and should be ${wanted}`, NEW_TABLE);
+  return found === wanted ? ok('keys', found) : broken('keys', `${found}, but should be ${wanted}`, NEW_TABLE);
 }
 
 function judgeIndex(table: TableDescription, name: string): Finding {
@@ -41,7 +41,7 @@ function judgeIndex(table: TableDescription, name: string): Finding {
   const remedy = `make it with the keys ${keys}, projection KEYS_ONLY: aws dynamodb update-table, or deploy the stack again`;
   if (index === undefined) return broken(check, 'is missing', remedy);
   const found = describeKeys({ ...table, KeySchema: index.KeySchema });
-  if (found !== keys) return broken(check, `${found}, and should be ${keys}`, `delete it, then ${remedy}`);
+  if (found !== keys) return broken(check, `${found}, but should be ${keys}`, `delete it, then ${remedy}`);
   const projection = index.Projection?.ProjectionType ?? 'unknown';
   if (index.IndexStatus !== undefined && index.IndexStatus !== 'ACTIVE')
     return broken(
@@ -67,7 +67,7 @@ function judgeStream(
   if (isEmulator) return unknown(check, 'off, as emulators have it');
   return warning(
     check,
-    'off: the waker is not told of new tasks, which wait for the next tick',
+    'off: nothing wakes workers for new tasks, which wait for the next tick',
     `aws dynamodb update-table --table-name ${TableName} --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY, and deploy the stack again; without workers on Lambda it is not needed`,
   );
 }
@@ -117,7 +117,7 @@ function judgeDeletionProtection(
   if (isEmulator) return unknown(check, 'off, as emulators have it');
   return warning(
     check,
-    'off: a lost table is lost tasks',
+    'off: whoever deletes the table deletes all tasks',
     `aws dynamodb update-table --table-name ${TableName} --deletion-protection-enabled`,
   );
 }
@@ -143,7 +143,7 @@ export function judgeBackups(backups: ContinuousBackupsDescription | undefined, 
   if (backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return ok(check, 'on');
   return warning(
     check,
-    'off: what was deleted by mistake is gone',
+    'off: what is deleted by mistake is lost',
     `aws dynamodb update-continuous-backups --table-name ${table} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`,
   );
 }

@@ -48,7 +48,7 @@ export async function listEnded(
     output,
     `no ended tasks (${states.join(', ')}) in queue ${printable(queue)}`,
   );
-  output.note(`complete since ${moment(record.listedSince)}; leasehold tasks show ID has the whole story of one`);
+  output.note(`complete since ${moment(record.listedSince)}; leasehold tasks show ID shows one task in full`);
   return true;
 }
 
@@ -134,7 +134,7 @@ export async function numbersByName({
 
 export function numbersText(numbers: EndedNumbers | undefined): string {
   if (numbers === undefined)
-    return 'numbers by task name need listFinished: true of its workers, or leasehold work --list-finished';
+    return 'for numbers by task name, set listFinished: true in its workers, or use leasehold work --list-finished';
   const { names, read, isCut } = numbers;
   if (names.length === 0) return 'no task ended in the last hour';
   const middle = (values: NameNumbers['ranMs'], which: 'p50' | 'p95') => (values ? span(values[which]) : '');

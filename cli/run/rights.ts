@@ -82,7 +82,7 @@ async function acquirePermit(
   const acquisition = await semaphores.acquire(session.holder, name, { limit, ...waitOptions(patience) });
   if (acquisition.kind === 'full') {
     const next =
-      acquisition.until === null ? '' : `; the next of its holders may be found dead at ${moment(acquisition.until)}`;
+      acquisition.until === null ? '' : `; a holder that has crashed loses its permit at ${moment(acquisition.until)}`;
     throw notAcquired(
       `semaphore ${name} is full (${acquisition.inUse} of ${acquisition.limit} in use)${next}`,
       patience,
@@ -110,8 +110,8 @@ async function orRefused<T>(acquire: () => Promise<T>, patience: Patience): Prom
 }
 
 function notAcquired(found: string, { waitMs }: Patience): CommandError {
-  const waited = waitMs === 0 ? 'not waited for (see --wait)' : `not free within ${span(waitMs)}`;
-  return new CommandError(EXIT.notAcquired, `not acquired, and ${waited}: ${found}`);
+  const waited = waitMs === 0 ? 'without a wait (see --wait)' : `within ${span(waitMs)}`;
+  return new CommandError(EXIT.notAcquired, `not acquired ${waited}: ${found}`);
 }
 
 function waitOptions({ waitMs, signal }: Patience) {

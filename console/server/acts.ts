@@ -140,7 +140,7 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
       if (report.kind === 'missing') return missing(act);
       return report.kind === 'waits'
         ? unfit(act, 'ready', `it ${waitsFor(report.children)}, and runs when the last of them has`)
-        : unfit(act, report.state, 'only one that waits can be made due');
+        : unfit(act, report.state, 'only a waiting task can be made due');
     }
     case 'task.retry': {
       const report = await operations.execute(act.verb, act, operator);
@@ -185,7 +185,7 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
       if (cancelled + requested === 0)
         return refused(`queue ${queue} has no unfinished task of ${what.join(', ')}: nothing was done`);
       const told = requested === 0 ? '' : `; ${requested} run, and are told by their next heartbeats`;
-      const again = left === 0 ? '' : `; ${left} came up again in each round: cancel them again`;
+      const again = left === 0 ? '' : `; ${left} changed during the call: cancel them again`;
       return done(`cancelled ${cancelled} waiting tasks of ${what.join(', ')} in queue ${queue}${told}${again}`);
     }
     case 'schedule.run': {
@@ -193,7 +193,7 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
       if (report.kind === 'enqueued') return { ...done(`${describeTask(report.task)} is added`), id: report.task.id };
       return report.kind === 'missing'
         ? missingSchedule(act)
-        : refused(`schedule ${act.name} skips this run: a task of it has not ended; nothing was done`);
+        : refused(`schedule ${act.name} skipped this run: an earlier task of it has not ended; nothing was done`);
     }
     case 'schedule.pause':
     case 'schedule.resume': {
@@ -228,7 +228,7 @@ async function answerTo(act: Act, connection: ConsoleConnection, operator: Opera
       const permit = await operations.execute(act.verb, { name, token, lockDelay }, operator);
       return permit === undefined
         ? refused(`semaphore ${name} has no permit with token ${token}; nothing was done`)
-        : done(`the permit of session ${permit.session} was taken away; its slot is ${opening(permit)}`);
+        : done(`the permit of session ${permit.session} was revoked; its slot is ${opening(permit)}`);
     }
     case 'session.destroy': {
       const { id, lockDelayMs: lockDelay } = act;

@@ -115,7 +115,7 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
 
     expect(mistyped).toMatchObject({ exitCode: 0, out: 'queue meida is paused\n' });
     expect(mistyped.err).toContain(
-      'queue meida has had no worker that is deployed, and has no task that waits or is dead: is that its name?',
+      'queue meida has no waiting or dead task, and had no deployed worker: check its name',
     );
     expect(await pause('media')).toMatchObject({ exitCode: 0, err: '' });
   });

@@ -107,7 +107,7 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     const doctor = await runCommand(foreign, 'doctor');
 
     expect(doctor.exitCode).toBe(1);
-    expect(doctor.out).toMatch(/✗ keys +id \(S\), and should be pk \(S\), sk \(S\)\n +→ keys cannot be changed/);
+    expect(doctor.out).toMatch(/✗ keys +id \(S\), but should be pk \(S\), sk \(S\)\n +→ keys cannot be changed/);
     expect(doctor.out).toMatch(/✗ index ready +is missing/);
     // A broken table's tasks are still checked, as far as they can be read.
     const inJson = await runCommand(foreign, 'doctor', '--entry', ENTRY, '--queue', 'mail', '--json');

@@ -46,7 +46,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     const end = await run('--file', '-', ...options, '--expires', '1h', '--on-duplicate', 'replace');
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('--id, --delay, --on-duplicate, --priority, --expires with --file: ');
+    expect(end.err).toContain('--id, --delay, --on-duplicate, --priority, --expires cannot be used with --file: ');
   });
 
   test('takes the key of a task with its limits, and whose the task is', async () => {
@@ -149,11 +149,9 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     const forced = await run('gret', '1', '--queue', 'told', '--id', 'a', '--force');
     const forPrograms = await run('publish', '1', '--queue', 'told', '--id', 'd', '--json', '--force');
 
-    const note = 'no worker of queue told has announced a task named';
+    const note = 'no worker of queue told defines a task named';
     expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain(
-      `${note} gret; pass --force if a worker that defines it comes later; did you mean greet?`,
-    );
+    expect(end.err).toContain(`${note} gret; did you mean greet? To add it anyway, pass --force`);
     expect(forced).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note} gret; did you mean greet?\n` });
     expect(forPrograms).toMatchObject({ exitCode: 0, err: '' });
     expect(await run('greet', '1', '--queue', 'told', '--id', 'c')).toMatchObject({ exitCode: 0, err: '' });
@@ -164,7 +162,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
     const end = await run('publish', '1', '--queue', 'cut', '--id', 'b');
 
-    const err = 'no worker of queue cut has announced a task named publish\n';
+    const err = 'no worker of queue cut defines a task named publish\n';
     expect(end).toMatchObject({ exitCode: 0, out: 'added b\n', err });
   });
 

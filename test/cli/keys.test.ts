@@ -65,7 +65,9 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     await remove(queue, 'a');
 
     const shown = await run('keys', 'show', 'customer-7', '--queue', queue);
-    expect(shown.out).toContain('1 slot taken for nothing; repair: leasehold keys recount customer-7 --queue media');
+    expect(shown.out).toContain(
+      '1 slot taken without a running task; repair: leasehold keys recount customer-7 --queue media',
+    );
     expect(await doctor(queue)).toMatchObject({
       health: 'warning',
       found: 'key customer-7 counts 1 running task, and 0 run',
@@ -119,6 +121,6 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     const shown = await run('keys', 'show', 'nope');
 
     expect(shown).toMatchObject({ exitCode: 4, out: '' });
-    expect(shown.err).toMatch(/^error: there is no task of key nope: none waits or runs in queue default/);
+    expect(shown.err).toMatch(/^error: there is no key nope in queue default: none of its tasks waits or runs/);
   });
 });

@@ -47,7 +47,7 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
     expect(await run(...remove, '--yes', 'nightly')).toMatchObject({
       exitCode: 0,
       out: expect.stringContaining(
-        'schedule nightly is removed; a worker whose module declares it brings it back',
+        'schedule nightly is removed; a worker whose module declares it defines it again',
       ) as string,
     });
     expect(await run(...remove, '--yes', 'nightly')).toMatchObject({ exitCode: 4 });
@@ -82,7 +82,7 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
     expect(await run('run', 'daily', ...of)).toMatchObject({ exitCode: 0, err: '' });
     expect(await run('run', 'daily', ...of)).toMatchObject({
       exitCode: 1,
-      out: 'schedule daily skips this run: a task of it has not ended\n',
+      out: 'schedule daily skipped this run: an earlier task of it has not ended\n',
     });
     expect((await run('pause', 'daily', ...of)).out).toContain('is paused: times that pass are left out');
     expect((await run('list', '--queue', 'acts')).out).toContain('paused');

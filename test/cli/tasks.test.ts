@@ -38,7 +38,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     const again = await run('enqueue', 'fine', '{"n": 1}', '--id', 'once');
     const other = await run('enqueue', 'fine', '{"n": 2}', '--id', 'once');
 
-    expect([first.out, again.out, other.exitCode]).toEqual(['added once\n', 'exists already: once\n', 5]);
+    expect([first.out, again.out, other.exitCode]).toEqual(['added once\n', 'already exists: once\n', 5]);
     expect(other.err).toContain('task once of queue default exists already (ready) with other input');
     expect(await json('tasks', 'show', 'once')).toMatchObject({
       state: 'ready',

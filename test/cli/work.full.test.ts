@@ -57,7 +57,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     const known = await run('enqueue', 'fine', '1', '--queue', 'announced', '--id', 'b');
 
     const refusal =
-      'error: no worker of queue announced has announced a task named fin; pass --force if a worker that defines it comes later; did you mean fine?';
+      'error: no worker of queue announced defines a task named fin; did you mean fine? To add it anyway, pass --force';
     expect(end).toMatchObject({ exitCode: 2, out: '', err: `${refusal}\n` });
     expect(known).toMatchObject({ exitCode: 0, err: '' });
   });

@@ -232,7 +232,7 @@ describe('an endpoint of the user', () => {
     const endpoint = await serve((_, response) => void response.writeHead(404).end('<h1>not here</h1>'));
 
     expect(await refusal({ kind: 'endpoint', endpoint })).toBe(
-      `endpoint ${endpoint} answered (HTTP 404), but not as DynamoDB does: check host and port`,
+      `endpoint ${endpoint} answered (HTTP 404), but not like DynamoDB: check host and port`,
     );
   });
 

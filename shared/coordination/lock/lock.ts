@@ -106,7 +106,7 @@ export class Lock implements AsyncDisposable {
     this.signal = truthfulSignal(this.#ended.signal, noticeLoss);
     session.signal.addEventListener('abort', noticeLoss, { once: true });
     const stopListening = session.onRevoked(revocationOf(record), () => {
-      this.#lose('it was released by force, see the row for by whom and why');
+      this.#lose("an operator force-released it ('leasehold locks show' has the name and the reason)");
     });
     this.#unlink = (): void => {
       session.signal.removeEventListener('abort', noticeLoss);

@@ -17,20 +17,24 @@ const report = (changes: Partial<KeyReport>): KeyReport =>
   ({ key: 'k', count: 2, limits: [2], running: [], difference: 0, isExact: true, ...changes }) as KeyReport;
 
 test.each([
-  ['no key is full', [report({ count: 1 })], 'of 0 full keys with the oldest tasks, 0 compared and right'],
-  ['the count is right', [report({})], 'of 1 full key with the oldest tasks, 1 compared and right'],
-  ['the limit is unknown', [report({ limits: [] })], 'of 0 full keys with the oldest tasks, 0 compared and right'],
+  ['no key is full', [report({ count: 1 })], '0 full keys among the oldest tasks; 0 compared, with the right count'],
+  ['the count is right', [report({})], '1 full key among the oldest tasks; 1 compared, with the right count'],
+  [
+    'the limit is unknown',
+    [report({ limits: [] })],
+    '0 full keys among the oldest tasks; 0 compared, with the right count',
+  ],
   [
     'it was not one moment',
     [report({ difference: 1, isExact: false })],
-    'of 1 full key with the oldest tasks, 0 compared and right',
+    '1 full key among the oldest tasks; 0 compared, with the right count',
   ],
-  ['a slot is lost', [report({ difference: 1 })], 'key k counts 2 running tasks, and 0 run'],
-  ['too few are counted', [report({ difference: -1 })], 'key k counts 2 running tasks, and 0 run'],
+  ['a slot is lost', [report({ difference: 1 })], 'key k counts 2 running tasks, but 0 run'],
+  ['too few are counted', [report({ difference: -1 })], 'key k counts 2 running tasks, but 0 run'],
   [
     'two are wrong',
     [report({ difference: 1 }), report({ difference: 1, key: 'l' })],
-    'key k counts 2 running tasks, and 0 run; 1 other key too',
+    'key k counts 2 running tasks, but 0 run; 1 other key too',
   ],
 ])('keys of tasks: %s', async (_what, reports, found) => {
   const asked: unknown[] = [];

@@ -90,7 +90,7 @@ describe('a list', () => {
 
   test.each([
     [2, ''],
-    [3, 'the first 2: there are more (see --limit)\n'],
+    [3, 'shows the first 2 of more (see --limit)\n'],
   ])('of %d rows with a limit of two says %j', async (count, note) => {
     const { told, output } = written();
 
@@ -142,7 +142,7 @@ describe('an output', () => {
     [relative(1_000, 6_000), '5.0s ago'],
     [relative(6_000, 1_000), 'in 5.0s'],
     [momentAndAge(0, 60_000), '1970-01-01T00:00:00.000Z (60s ago)'],
-    [untilText(null, 0), 'destroyed, because it has no TTL'],
+    [untilText(null, 0), 'it is destroyed: it has no TTL'],
     [untilText(30_000, 0), 'in 30s, unless it is renewed'],
     [plural(0, 'task'), '0 tasks'],
     [plural(1, 'task'), '1 task'],
@@ -195,7 +195,7 @@ test('an action is confirmed by the whole name, and is of who is named or at the
   for (const yes of ['', 'K', 'k2'])
     await expect(confirmed(yes)).rejects.toMatchObject({
       exitCode: 2,
-      message: `not confirmed: this takes away the lock k, and you said ${yes}; nothing was done`,
+      message: `not confirmed: this takes away the lock k, and you typed ${yes}; nothing was done`,
     });
   expect(operatorOf({ by: 'ada', reason: 'r' })).toEqual({ by: 'ada', reason: 'r' });
   expect(operatorOf({ reason: 'r' })).toEqual({ by: nameAtTheKeyboard(), reason: 'r' });

@@ -97,12 +97,12 @@ describe('the leases of a command', () => {
   });
 
   test.each([
-    [null, 0, 'not acquired, and not waited for (see --wait): semaphore c is full (2 of 2 in use)'],
+    [null, 0, 'not acquired without a wait (see --wait): semaphore c is full (2 of 2 in use)'],
     [
       Date.parse('2026-01-01T00:00:30Z'),
       60_000,
-      'not acquired, and not free within 60s: semaphore c is full (2 of 2 in use); ' +
-        'the next of its holders may be found dead at 2026-01-01T00:00:30.000Z',
+      'not acquired within 60s: semaphore c is full (2 of 2 in use); ' +
+        'a holder that has crashed loses its permit at 2026-01-01T00:00:30.000Z',
     ],
   ])('of a full semaphore until %s, waited for %d ms, are not acquired', async (until, waitMs, message) => {
     const full = { kind: 'full', inUse: 2, limit: 2, until };
