@@ -70,7 +70,7 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     );
     expect(await doctor(queue)).toMatchObject({
       health: 'warning',
-      found: 'key customer-7 counts 1 running task, and 0 run',
+      found: 'key customer-7 counts 1 running task, but 0 run',
       remedy: 'leasehold keys recount customer-7 --queue media',
     });
     const recount = ['keys', 'recount', 'customer-7', '--queue', queue, ...JUST];

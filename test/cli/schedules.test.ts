@@ -84,9 +84,9 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
       exitCode: 1,
       out: 'schedule daily skipped this run: an earlier task of it has not ended\n',
     });
-    expect((await run('pause', 'daily', ...of)).out).toContain('is paused: times that pass are left out');
+    expect((await run('pause', 'daily', ...of)).out).toContain('is paused: it skips its runs');
     expect((await run('list', '--queue', 'acts')).out).toContain('paused');
-    expect((await run('next', 'daily', '--queue', 'acts')).out).toBe('it is paused\n');
+    expect((await run('next', 'daily', '--queue', 'acts')).out).toBe('the schedule is paused\n');
     expect((await run('resume', 'daily', ...of)).out).toContain('is active: next 2027-01-31');
     expect(await run('pause', 'other', ...of)).toMatchObject({ exitCode: 4 });
 

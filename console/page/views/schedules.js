@@ -106,7 +106,7 @@ function actsOf({ queue, name, overlap, pausedAt }, refresh) {
       title: `${isPaused ? 'Resume' : 'Pause'} ${name}`,
       consequence: isPaused
         ? 'It goes on with its next run. Those that passed while it was paused stay left out.'
-        : 'Runs that pass from now on are left out, until it is resumed. Tasks that are there go on.',
+        : 'It skips its runs until it is resumed. Existing tasks continue.',
       confirm: isPaused ? 'Resume schedule' : 'Pause schedule',
       act: { verb: isPaused ? 'schedule.resume' : 'schedule.pause', ...key },
     }),
