@@ -33,6 +33,7 @@ export const METRIC = {
   tasksFailingLong: 'TasksFailingLong',
   tasksHandedBack: 'TasksHandedBack',
   tasksStalled: 'TasksStalled',
+  tasksSuspended: 'TasksSuspended',
   tasksTakenOver: 'TasksTakenOver',
   tasksNew: 'TasksNew',
   claimsRefused: 'ClaimsRefused',

@@ -29,6 +29,7 @@ export const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>>
   failing: [METRIC.tasksFailingLong],
   released: [METRIC.tasksHandedBack],
   stalled: [METRIC.tasksStalled],
+  suspended: [METRIC.tasksSuspended],
   takenOver: [METRIC.tasksTakenOver],
   claimsRefused: [METRIC.claimsRefused],
   unknown: [METRIC.tasksUnknown],

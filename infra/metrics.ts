@@ -19,6 +19,7 @@ export const METRICS: Readonly<Record<MetricName, readonly [meaning: string, sta
   [METRIC.tasksFailingLong]: ['failed attempts of tasks that have been failing for ten minutes or longer', 'Sum'],
   [METRIC.tasksHandedBack]: ['tasks handed back before the deadline, without counting the attempt', 'Sum'],
   [METRIC.tasksStalled]: ['tasks handed back at the deadline without new progress, at least twice in a row', 'Sum'],
+  [METRIC.tasksSuspended]: ['durable tasks that began to wait', 'Sum'],
   [METRIC.tasksTakenOver]: ['tasks claimed from an expired session', 'Sum'],
   [METRIC.tasksNew]: [
     'tasks claimed within ten minutes of their insertion, which the waker should have noticed',

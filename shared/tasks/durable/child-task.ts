@@ -11,7 +11,7 @@ import { childIdOf, openKeyOf } from './entry.ts';
 /** @throws ConfigurationError for a name or an input that no task can have: the execution fails */
 export async function childOf(
   { Payload, ChainedInvokeOptions }: OperationUpdate,
-  { i = '', c = '', f = '' }: Entry,
+  { i = '', c = '', f = '', n = i }: Entry,
   { task, tasks, runtime, payloads, trace }: ClaimHolder,
 ): Promise<NewTask> {
   const { queue, id, priority, tenant, traceparent } = task;
@@ -22,7 +22,7 @@ export async function childOf(
     queue,
     id: validName('the id of an invoked task', childIdOf(task, openKey)),
     name: validName('the name of an invoked task', f),
-    ...carriedInput(`the input of task ${f}`, input, payloads !== undefined),
+    ...carriedInput(`the input of task ${f}, which ${JSON.stringify(n)} invokes,`, input, payloads !== undefined),
     priority,
     runAt: now,
     tenant: ChainedInvokeOptions?.TenantId ?? tenant,
