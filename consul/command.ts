@@ -88,9 +88,10 @@ async function loadGateway() {
 }
 
 async function tokensOf({ tokens }: Options, environment: Environment): Promise<readonly TokenRules[] | undefined> {
-  if (tokens !== undefined) return parseTokens(await textOf(tokens), tokens);
-  const text = environment[TOKENS_VARIABLE];
-  return text === undefined || text === '' ? undefined : parseTokens(text, TOKENS_VARIABLE);
+  const text = environment[TOKENS_VARIABLE] ?? '';
+  if (tokens === undefined) return text === '' ? undefined : parseTokens(text, TOKENS_VARIABLE);
+  if (text !== '') throw new ConfigurationError(`--tokens and ${TOKENS_VARIABLE} are both given: omit one of them`);
+  return parseTokens(await textOf(tokens), tokens);
 }
 
 async function textOf(file: string): Promise<string> {

@@ -1,7 +1,7 @@
 /** The steps of Consul's two guides, as people type them: curl against `leasehold consul`, a process each. */
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { runCommand } from '../../test/support/command.ts';
+import { runCommand, runHere } from '../../test/support/command.ts';
 import { GatewayTable, startGatewayCommand } from './support.ts';
 import type { KeyPair } from './support.ts';
 
@@ -117,12 +117,15 @@ describe.skipIf(endpoint === null)('the curl commands of the guides', () => {
     expect(end.err).toContain('is not loopback, and there are no tokens');
   });
 
-  test('the command says when its port is taken, or its tokens are wrong', async () => {
+  test('the command says when its port is taken, or its tokens are wrong or given twice', async () => {
     const port = new URL(gateway.url).port;
 
     expect(await runCommand(table.table, 'consul', '--port', port)).toMatchObject({ exitCode: 2 });
     expect((await runCommand(table.table, 'consul', '--tokens', '/nowhere')).err).toContain(
       'the tokens cannot be read',
     );
+    const twice = await runHere(['consul', '--tokens', '/nowhere'], '', undefined, { LEASEHOLD_CONSUL_TOKENS: '{}' });
+    expect(twice.exitCode).toBe(2);
+    expect(twice.err).toContain('--tokens and LEASEHOLD_CONSUL_TOKENS are both given: omit one of them');
   });
 });

@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { SATELLITES } from '../../api/satellites.ts';
 import { openCommandLine } from '../../cli/command-line.ts';
-import type { Satellites } from '../../cli/context.ts';
+import type { Environment, Satellites } from '../../cli/context.ts';
 
 // In this process, too, the terminal's settings must not decide the output.
 Reflect.deleteProperty(process.env, 'FORCE_COLOR');
@@ -96,10 +96,11 @@ export async function runHere(
   argv: readonly string[],
   stdin = '',
   satellites: Satellites = SATELLITES,
+  environment: Environment = {},
 ): Promise<CommandEnd> {
   const [out, err] = [new Page(), new Page()];
   const line = openCommandLine({
-    environment: { PATH: process.env.PATH },
+    environment: { PATH: process.env.PATH, ...environment },
     stdin: Readable.from([stdin]) as unknown as NodeJS.ReadStream,
     out: out as unknown as NodeJS.WriteStream,
     err: err as unknown as NodeJS.WriteStream,
