@@ -38,10 +38,16 @@ describe('a row that was damaged by hand', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('is reported by the worker that meets it', async () => {
-    const outcome = await workBeside({ standing: 'ready', damages: [{ attribute: 'input', value: '{' }] });
+  test.each<Poison>([
+    { standing: 'ready', damages: [{ attribute: 'input', value: '{' }] },
+    { standing: 'ready', damages: [{ attribute: 'leaseCounter', value: Number.MAX_SAFE_INTEGER }] },
+    { standing: 'abandoned', damages: [{ attribute: 'leaseCounter', value: Number.MAX_SAFE_INTEGER }] },
+  ])('is reported by the worker that meets it, and left as it is (%j)', async (found) => {
+    const outcome = await workBeside(found);
 
     expect(outcome).toMatchObject({ reports: [{ damaged: expect.any(Number) as number }] });
-    expect(outcome !== 'not storable' && outcome.reports[0]!.damaged).toBeGreaterThan(0);
+    if (outcome === 'not storable') return;
+    expect(outcome.reports[0]!.damaged).toBeGreaterThan(0);
+    expect(outcome.after).toEqual(outcome.before);
   });
 });

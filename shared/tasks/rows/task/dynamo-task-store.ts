@@ -2,6 +2,7 @@ import type { BatchRecord } from '../../task/batch.ts';
 import { waiterOf } from '../../task/batch.ts';
 import type { Fullness, KeyLimit } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
+import { CorruptItemError } from '../../../core/errors.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { ClaimLimits, NewTask, TaskStore } from '../../task/task-store.ts';
 import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
@@ -14,6 +15,7 @@ import { SharedWrites } from './shared-writes.ts';
 import { TaskEndings } from './task-endings.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import type { EnqueueStore } from '../../queue/task-writer.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
@@ -215,6 +217,7 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
       if (line.ticket > (turns.get(line.key) ?? 0))
         return { kind: 'refused', current: undefined, earlierAttempt: 'none' };
     }
+    ensureRaisable(observed);
     const own = statements.claimTask(this.table, observed, session, stamp);
     const result =
       observed.links?.concurrency === undefined
@@ -227,8 +230,11 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
     return outcomeOf(result, decodeRunning, decodeTask);
   };
 
-  readonly takeOver: TaskStore['takeOver'] = (observed, session, stamp, limits) =>
-    this.#tasks.writeAs<RunningTask>(statements.takeOverTask(this.table, observed, session, stamp), stamp, limits);
+  readonly takeOver: TaskStore['takeOver'] = async (observed, session, stamp, limits) => {
+    ensureRaisable(observed);
+    const own = statements.takeOverTask(this.table, observed, session, stamp);
+    return this.#tasks.writeAs<RunningTask>(own, stamp, limits);
+  };
 
   readonly join: TaskStore['join'] = async (observed, stamp, limits) => {
     const own = joinGroup(this.table, observed, this.#options.shards, stamp);
@@ -285,6 +291,13 @@ class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof Arrival
 }
 
 const EXPIRED = 'not started before it expired';
+
+/** A claim raises the counter, which starts at the clock. @throws CorruptItemError for one that could not be read then */
+function ensureRaisable({ queue, id, leaseCounter }: TaskRecord): void {
+  if (Number.isSafeInteger(leaseCounter + 1)) return;
+  const found = `is ${leaseCounter}: no claim can raise it`;
+  throw new CorruptItemError(taskKey(queue, id).pk, 'leaseCounter', found);
+}
 
 /** The task after a claim whose response has no row: the guard ensures that it was as observed. */
 function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
