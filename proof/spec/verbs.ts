@@ -79,6 +79,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
 const OUTSIDE: Readonly<Record<string, string>> = {
   'arrival.': 'what arrives for a durable task is a row beside the protocol',
   'audit.': 'a record for people',
+  'batch.recount': 'repairs a number that another program has written',
   'epoch.': 'only on a table at rest: it lifts counters without a holder',
   'failure.': 'past failures are rows beside the protocol',
   'journal.': 'rows of older elements: nobody reads one before task.spill has named it, or after TTL may delete it',

@@ -1,5 +1,6 @@
 /** How tasks are claimed, and how an attempt ends: by itself, by its worker's end, or by an operator. */
 import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
+import { batchKey } from '../../shared/dynamo/engine/keys.ts';
 import { NEVER, waiterOf } from '../../shared/tasks/task/batch.ts';
 import type { Claim, RunningTask } from '../../shared/tasks/task/task.ts';
 import { claimOf } from '../../shared/tasks/task/task.ts';
@@ -25,6 +26,7 @@ import {
   listing,
   newTask,
   numbered,
+  overwrite,
   ready,
   running,
   stamped,
@@ -269,6 +271,15 @@ export const CHILDREN = [
   }),
   scene('task.complete', 'complete as one of several children', {
     before: firstOf('c', 'd'),
+    act: ({ here }, held) => HOW['task.complete'](here, held),
+    rivals: { 'the other one ends': all(claim('d'), end('complete', 'd')) },
+  }),
+  scene('batch.recount', 'complete as one of several children, whose number another program has written', {
+    before: async (party) => {
+      const held = await firstOf('c', 'd')(party);
+      await overwrite(batchKey(QUEUE, 'b'), { pending: 1_000 })(party);
+      return held;
+    },
     act: ({ here }, held) => HOW['task.complete'](here, held),
     rivals: { 'the other one ends': all(claim('d'), end('complete', 'd')) },
   }),

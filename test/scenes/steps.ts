@@ -7,6 +7,7 @@ import { claimOf } from '../../shared/tasks/task/task.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { assert } from '../../shared/core/errors.ts';
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Process } from '../support/coordination.ts';
 import type { Party } from './scene.ts';
 
@@ -119,6 +120,15 @@ export const remove =
   (key: { readonly pk: string; readonly sk: string }): Step =>
   ({ world }) =>
     world.driver.attempt('delete', { TableName: world.table, Key: { ...key } }, new AbortController().signal);
+
+/** Writes attributes of a row as another program does. */
+export const overwrite =
+  (key: { readonly pk: string; readonly sk: string }, attributes: DynamoItem): Step =>
+  async ({ world: { driver, table: TableName } }) => {
+    const never = new AbortController().signal;
+    const { Item } = await driver.attempt('get', { TableName, Key: { ...key } }, never);
+    return driver.attempt('put', { TableName, Item: { ...Item, ...attributes } }, never);
+  };
 
 export const newTask = ({ runtime }: Process, id: string, more: Partial<NewTask> = {}): NewTask => ({
   queue: QUEUE,

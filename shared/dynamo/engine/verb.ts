@@ -13,7 +13,7 @@ interface Sent {
     | 'enqueue claim join takeOver markDead progress complete commit bar barNew retry discard giveUp release snooze'
     | 'wait suspend checkpoint spill arrive beat cancel requestCancel expire reschedule revive replace renew promote'
     | 'follow leaveLine get getMany page pageOfDead pageOfEnded pageOfGroups';
-  readonly batch: 'create get';
+  readonly batch: 'create recount get';
   readonly key: 'recount get getMany';
   readonly line: 'pass get getMany';
   readonly queue: 'change listFinished noteUse noteHints announceNames noteStarts get glance';

@@ -8,6 +8,7 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
   const row = new ItemReader(item);
   const [queue, id] = [row.string('queue'), row.string('id')];
   row.ensureKey(['batch', queue, id]);
+  row.count('left');
   return {
     queue,
     id,

@@ -7,7 +7,8 @@
  * | v | N | schema version | create |
  * | queue, id | S | identity | create |
  * | total | N | children | create |
- * | pending | N | children that have not ended | create, count down |
+ * | pending | N | children that have not ended | create, count down, recount |
+ * | left | N | the same again: a writer that knows only one of them is noticed by the next end | like `pending` |
  * | done, dead, cancelled | N | how those ended that have | create, count down |
  * | waiter | S, JSON | the task that the last one makes due | create |
  * | childrenDigest | S, optional | of the ids of the children, if the user named the batch | create |
@@ -18,7 +19,7 @@
  */
 import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { BatchKey, ChildEnding, NewBatch } from '../task/batch.ts';
+import type { BatchKey, BatchRecord, ChildEnding, NewBatch } from '../task/batch.ts';
 import { batchKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
@@ -42,6 +43,7 @@ export function createBatch(
     id,
     total,
     pending: total,
+    left: total,
     done: 0,
     dead: 0,
     cancelled: 0,
@@ -53,9 +55,9 @@ export function createBatch(
 }
 
 /**
- * Guard: other children are also pending. A child is counted once, because the transaction that ends it contains this, and its
- * guard is true only once. Effect: as many fewer pending. Outcomes: refused = the last child is among them, or the batch does not exist;
- * the row shows which.
+ * Guard: other children are also pending, and no other program has written their number. A child is counted once, because the
+ * transaction that ends it contains this, and its guard is true only once. Effect: as many fewer pending. Outcomes: refused = the last child
+ * is among them, the number was written, or the batch does not exist; the row shows which.
  */
 export function countDown(
   table: string,
@@ -67,14 +69,14 @@ export function countDown(
   return updateStatement('batch.countDown', {
     table,
     key: batchKey(queue, id),
-    guard: '#pending > :one',
+    guard: '#pending > :one AND #left = #pending',
     effect: `${COUNT[ending]}, #countedAt = :now`,
     values: { ':one': children, ':now': now },
   });
 }
 
 /**
- * Guard: only this child is pending.
+ * Guard: only this child is pending, and no other program has written so.
  * Effect: all have ended.
  * Outcomes: refused = the batch does not exist.
  */
@@ -87,9 +89,25 @@ export function countLast(
   return updateStatement('batch.countDown', {
     table,
     key: batchKey(queue, id),
-    guard: '#pending = :one',
+    guard: '#pending = :one AND #left = #pending',
     effect: `${COUNT[ending]}, #finishedAt = :now, #ttl = :ttl`,
     values: { ':one': 1, ':now': now, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) },
+  });
+}
+
+/**
+ * Guard: its numbers are as they were seen. Until they agree again, no end is counted.
+ * Effect: as many pending as have not ended by the other counts; at least one, whose end is about to be counted.
+ * Outcomes: refused = another worker has recounted, or the row was written again.
+ */
+export function recountBatch(table: string, { queue, id, ...counts }: BatchRecord, left: number): Statement<'update'> {
+  const { total, pending, done, dead, cancelled } = counts;
+  return updateStatement('batch.recount', {
+    table,
+    key: batchKey(queue, id),
+    guard: '#pending = :pending AND #left = :left',
+    effect: 'SET #pending = :open, #left = :open',
+    values: { ':pending': pending, ':left': left, ':open': Math.max(1, total - done - dead - cancelled) },
   });
 }
 
@@ -105,7 +123,7 @@ export const readBatch = (table: string, { queue, id }: BatchKey): Statement<'ge
   getStatement('batch.get', table, batchKey(queue, id));
 
 const COUNT: Readonly<Record<ChildEnding, string>> = {
-  done: 'SET #pending = #pending - :one, #done = #done + :one',
-  dead: 'SET #pending = #pending - :one, #dead = #dead + :one',
-  cancelled: 'SET #pending = #pending - :one, #cancelled = #cancelled + :one',
+  done: 'SET #pending = #pending - :one, #left = #left - :one, #done = #done + :one',
+  dead: 'SET #pending = #pending - :one, #left = #left - :one, #dead = #dead + :one',
+  cancelled: 'SET #pending = #pending - :one, #left = #left - :one, #cancelled = #cancelled + :one',
 };

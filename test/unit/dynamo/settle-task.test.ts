@@ -32,6 +32,7 @@ const BATCH = {
   id: 'b',
   total: 1,
   pending: 1,
+  left: 1,
   done: 0,
   dead: 0,
   cancelled: 0,

@@ -45,7 +45,7 @@ import type { KnownLine, LineChange, LineMove } from './lines.ts';
 import { decodeLine, Lines } from './lines.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { countDown, countLast } from '../batch-statements.ts';
+import { countDown, countLast, recountBatch } from '../batch-statements.ts';
 import { isNotWaiting, resumeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
@@ -180,8 +180,8 @@ export class DependentRows {
   }
 
   /**
-   * First tries to count the child as one of several. If that write is refused, this is the last child, and the returned row shows the
-   * next step.
+   * First tries to count the child as one of several. If that write is refused, this is the last child, or another program has written
+   * the number of those that are pending. The returned row shows the next step.
    */
   async #endChild(
     batch: BatchKey,
@@ -193,6 +193,12 @@ export class DependentRows {
     const [refusal] = refusalsOf(oneOfMany, 'count');
     if (refusal === undefined) return oneOfMany;
     const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
+    const left = refusal.item?.left as number | undefined;
+    if (record !== undefined && left !== undefined && left !== record.pending) {
+      await this.#sender.write(recountBatch(this.#table, record, left), stamp.nonce);
+      const note = { miscounted: record };
+      return { ...(await this.#endChild(batch, ending, stamp, send)), ...note };
+    }
     // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
     if (record === undefined || record.pending === 0) return { ...(await send([])), ...noteOf(record) };
     const last = partOf('count', actionOf(countLast(this.#table, batch, ending, stamp)));
