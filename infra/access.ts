@@ -66,6 +66,11 @@ const scheduleEntries = (queue: string): string => `schedule#${queue}`;
 const AUDIT_ROWS = 'audit#*';
 /** Without `ttl`, which would delete the record. */
 const ACT_ATTRIBUTES = ['pk', 'sk', 'v', 'id', 'by', 'reason', 'name', 'value', 'status', 'createdAt', 'nonce'];
+/** Without `ttl`, which no writer of the queue's row sets. */
+const QUEUE_ATTRIBUTES = [
+  ...['pk', 'sk', 'v', 'queue', 'paused', 'pausedTenants', 'reason', 'updatedAt', 'lanes', 'shards', 'listedSince'],
+  ...['took', 'concurrency', 'startWithin', 'unknown', 'names', 'starts', 'nonce', 'directoryKey', 'directoryName'],
+];
 const readyEntries = (queue: string): string => `${queue}#*`;
 /** Tasks of tenants and of keys with a limit, in the directory. */
 const groupEntries = (queue: string): string => `group#${queue}#*`;
@@ -84,7 +89,8 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [lineRows(queue)] },
-    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
+    { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
+    { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: QUEUE_ATTRIBUTES },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
     { on: 'table', actions: ['UpdateItem'], keys: ['session#*'], attributes: REVOCATION_ATTRIBUTES },
@@ -104,8 +110,9 @@ const REVOCATION_ATTRIBUTES = ['pk', 'sk', 'status', 'revoked'];
 export function wakeAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['BatchGetItem'], keys: [taskRows(queue), keyRows(queue), lineRows(queue), 'session#*'] },
-    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue), permitsRow(queue)] },
-    { on: 'table', actions: ['PutItem'], keys: [permitsRow(queue)] },
+    { on: 'table', actions: ['GetItem'], keys: [queueRow(queue), permitsRow(queue)] },
+    { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: QUEUE_ATTRIBUTES },
+    { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [groupEntries(queue)] },
   ];
@@ -168,7 +175,7 @@ const NEW_TASK_ATTRIBUTES = [
 
 /** Without `ttl` and `finishedAt`. */
 const NEW_BATCH_ATTRIBUTES = [
-  ...['pk', 'sk', 'v', 'queue', 'id', 'total', 'pending', 'done', 'dead', 'cancelled'],
+  ...['pk', 'sk', 'v', 'queue', 'id', 'total', 'pending', 'left', 'done', 'dead', 'cancelled'],
   ...['waiter', 'childrenDigest', 'nonce'],
 ];
 /** A join removes `ttl`; IAM cannot tell that from setting it. */
@@ -292,8 +299,9 @@ export function operateAccess(queue: string): AccessRule[] {
     {
       on: 'table',
       actions: ['UpdateItem', 'ConditionCheckItem'],
-      keys: [...[taskRows(queue), batchRows(queue), keyRows(queue), queueRow(queue)], ...COORDINATION_ROWS, PERMITS],
+      keys: [taskRows(queue), batchRows(queue), keyRows(queue), ...COORDINATION_ROWS, PERMITS],
     },
+    { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: QUEUE_ATTRIBUTES },
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue), arrivalRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(queue)] },

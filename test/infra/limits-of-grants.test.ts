@@ -27,6 +27,7 @@ import {
   taskConcurrencyKey,
   taskKey,
   groupPartitionKey,
+  waitGroupKey,
 } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -126,27 +127,39 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'choose the name of any task of its queue': put(TASK, { ...NEW_TASK, name: 'another' }),
   'raise its maxWorkers': update(semaphoreKey('workers/media'), { limit: 1_000 }),
   'reset the count of a key': update(taskConcurrencyKey('media', 'acme'), { running: 0 }),
-  'delete a batch by ttl': put(batchKey('media', 'b'), { v: 1, ttl: 1 }),
-  'delete a line by ttl': update(lineKey('media', 'acme'), { ttl: 1 }),
-  'delete a task by ttl': update(TASK, { ttl: 1 }),
-  'delete a lock by ttl': update(lockKey('reports/nightly'), { ttl: 1 }),
-  'delete a session by ttl': update(sessionKey('of a worker'), { ttl: 1 }),
-  "delete the queue's row by ttl": update(queueKey('media'), { ttl: 1 }),
   'forge what was written down of an act': put({ ...ACT, sk: `${ACT.sk}0` }, { by: 'ada', status: 'done' }),
-  'delete what was written down of an act by ttl': update(ACT, { ttl: 1 }),
   'overwrite what was written down of an act': put(ACT, { by: 'nobody', status: 'done' }),
   'delete what was written down of an act': remove(ACT),
 };
 
+/** Rows that have a `ttl`, or could have one. */
+const ROWS: Readonly<Record<string, RowKey>> = {
+  task: TASK,
+  batch: batchKey('media', 'b'),
+  line: lineKey('media', 'acme'),
+  key: taskConcurrencyKey('media', 'acme'),
+  schedule: scheduleKey('media', 'nightly'),
+  queue: queueKey('media'),
+  "workers' permits": semaphoreKey('workers/media'),
+  lock: lockKey('reports/nightly'),
+  semaphore: semaphoreKey('reports'),
+  'wait group': waitGroupKey('reports'),
+  session: sessionKey('of a worker'),
+  act: ACT,
+};
+
 const DOCUMENT = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
-const [, TABLE = ''] = DOCUMENT.split('| role | IAM refuses to | only the library refuses to |\n');
-const CASES = Array.from(
-  (TABLE.split('\n\n')[0] ?? '').matchAll(/^\| `?(\w+)`? \| ([^|]*) \| ([^|]*) \|$/gm),
-  ([, role = '', byIam = '', byLibrary = '']) => [
-    ...casesOf(role, byIam, 'IAM'),
-    ...casesOf(role, byLibrary, 'the library only'),
-  ],
-).flat();
+const [, TABLE = ''] = DOCUMENT.split(
+  '| role | IAM refuses to | only the library refuses to | delete by `ttl`: the library only |\n',
+);
+const LINES = Array.from(
+  (TABLE.split('\n\n')[0] ?? '').matchAll(/^\| `?(\w+)`? \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$/gm),
+  ([, role = '', byIam = '', byLibrary = '', byTtl = '']) => ({ role, byIam, byLibrary, byTtl }),
+);
+const CASES = LINES.flatMap(({ role, byIam, byLibrary }) => [
+  ...casesOf(role, byIam, 'IAM'),
+  ...casesOf(role, byLibrary, 'the library only'),
+]);
 
 function casesOf(role: string, cell: string, stop: string) {
   return cell
@@ -185,6 +198,19 @@ describe.skipIf(upstream === null)('code that has a role and calls DynamoDB dire
     );
 
     expect(refusal).toBe(stop === 'IAM' ? 'AccessDeniedException' : undefined);
+    client.destroy();
+  });
+
+  test.each(LINES)('$role: to delete by `ttl` is stopped by the library only for: $byTtl', async ({ role, byTtl }) => {
+    const client = new DynamoDBClient({ endpoint: opened.get(role)?.endpoint ?? '', ...clientConfig, maxAttempts: 1 });
+    const open: string[] = [];
+    for (const [row, key] of Object.entries(ROWS)) {
+      const ways = [update(key, { ttl: 1 }), put(key, { v: 1, ttl: 1 })];
+      const ends = await Promise.allSettled(ways.map((way) => way(client)));
+      if (ends.some(({ status }) => status === 'fulfilled')) open.push(row);
+    }
+
+    expect(open.join(', ')).toBe(byTtl);
     client.destroy();
   });
 });

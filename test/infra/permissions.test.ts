@@ -219,7 +219,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       BatchGetItem: OBSERVED,
       PutItem: ['task', 'audit'],
       UpdateItem: [...OPERATED, 'line', 'schedule', 'audit'],
-      ConditionCheckItem: OPERATED,
+      ConditionCheckItem: OPERATED.filter((row) => row !== 'queue'),
       Query: [...GROUPS, 'audit'],
     },
     ready: ['ready', 'schedules'],
