@@ -23,8 +23,8 @@ export const WRITTEN = `${ANY}: ${BY_SOMEBODY}`;
 
 const KINDS: Readonly<Record<string, Readonly<Record<string, readonly [guards: number, Meanwhile]>>>> = {
   [ANY]: {
-    [BY_SOMEBODY]: [65, () => ({})],
-    'TTL has deleted it': [20, () => undefined],
+    [BY_SOMEBODY]: [66, () => ({})],
+    'TTL has deleted it': [19, () => undefined],
     'a later version has written it': [4, () => ({ v: 99 })],
   },
   task: {
@@ -80,8 +80,9 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, readonly [guards: n
     'its turn has passed': [2, ({ turn }) => ({ turn: more(turn) })],
   },
   batch: {
-    'several are pending': [1, () => ({ pending: 2 })],
-    'none is pending': [2, () => ({ pending: 0 })],
+    'several are pending': [2, () => ({ pending: 2, left: 2 })],
+    'none is pending': [2, () => ({ pending: 0, left: 0 })],
+    'another program has written one of its numbers': [1, ({ left }) => ({ left: more(left) })],
   },
 };
 
