@@ -6,8 +6,8 @@ import vm from 'node:vm';
 import { build } from 'esbuild';
 import type * as edge from '../../api/edge.ts';
 
-export interface Isolate {
-  readonly edge: typeof edge;
+export interface Isolate<Exports = typeof edge> {
+  readonly exports: Exports;
   readonly fetch: typeof fetch;
   kill(): void;
 }
@@ -67,7 +67,7 @@ const WEB = {
   structuredClone,
 };
 
-export function openIsolate({ text }: EdgeBundle): Isolate {
+export function openIsolate<Exports = typeof edge>({ text }: EdgeBundle): Isolate<Exports> {
   let isAlive = true;
   // Asked in a function, for the compiler takes the answer from before the wait for the last.
   const isKilled = (): boolean => !isAlive;
@@ -80,7 +80,7 @@ export function openIsolate({ text }: EdgeBundle): Isolate {
   const context = vm.createContext({ ...WEB, fetch: ownFetch });
   vm.runInContext(text, context);
   return {
-    edge: (context as unknown as { readonly edge: typeof edge }).edge,
+    exports: (context as unknown as { readonly edge: Exports }).edge,
     fetch: ownFetch,
     kill() {
       isAlive = false;

@@ -41,10 +41,11 @@ export type Errand =
 
 export interface Answers {
   readonly cycles: readonly number[];
-  readonly enqueue: { readonly created: number; readonly again: boolean };
+  readonly enqueue: { readonly created: number; readonly again: boolean; readonly last: unknown };
   readonly takes: readonly string[];
   readonly hold: Tenure;
-  readonly inherit: Tenure;
+  /** And what is said of it while it is held. */
+  readonly inherit: Tenure & { readonly standing: string };
   readonly send: 'applied' | 'refused';
   readonly verify: string;
 }
@@ -72,7 +73,8 @@ export async function perform(
       const requests = await Promise.all(numbers.map((n) => tasks.validate('work', { n }, { id: id(n) })));
       const results = await tasks.enqueueAll(requests);
       const { created: again } = await tasks.enqueue('work', { n: 7 }, { id: id(7) });
-      return { created: results.filter((result) => 'created' in result && result.created).length, again };
+      const last = (await tasks.get(id(errand.count - 1)))?.input;
+      return { created: results.filter((result) => 'created' in result && result.created).length, again, last };
     }
     case 'takes': {
       const limiter = leasehold.rateLimiter(errand.name, errand.rate);
@@ -90,7 +92,7 @@ export async function perform(
       await using lock = await session.lock(errand.key, { wait: '5m' });
       const tenure = tenureOf(lock, leasehold.table);
       await send(tenure.write);
-      return tenure;
+      return { ...tenure, standing: (await leasehold.verify(lock.sequencer)).kind };
     }
     case 'send':
       try {

@@ -8,18 +8,20 @@ import { perform } from './scenario.ts';
 interface Env {
   readonly TABLE: string;
   readonly ENDPOINT: string;
+  /** Where writes behind a fence go; absent: the same. */
+  readonly STORE?: string;
 }
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const region = 'us-east-1';
 
 export default {
-  async fetch(request: Request, { TABLE: table, ENDPOINT: endpoint }: Env): Promise<Response> {
+  async fetch(request: Request, { TABLE: table, ENDPOINT: endpoint, STORE: store = endpoint }: Env): Promise<Response> {
     const errand = (await request.json()) as Errand;
     const leasehold = createLeasehold({ table, region, endpoint, credentials });
     const driver = createFetchDriver({
       runtime: systemRuntime,
-      endpoint,
+      endpoint: store,
       region,
       credentials,
       fetch: (...call) => fetch(...call),

@@ -19,7 +19,7 @@ describe('the bundle of leasehold/edge', () => {
   });
 
   test("loads with only the web's globals", async () => {
-    const { edge } = openIsolate(await bundleEdge());
+    const { exports: edge } = openIsolate(await bundleEdge());
 
     expect(Object.keys(edge)).toEqual(
       expect.arrayContaining(['createLeasehold', 'connect', 'lockSession', 'enqueuer']),

@@ -59,7 +59,7 @@ describe.skipIf(endpoint === null)('an isolate without zlib', () => {
     tasks = createTaskStore(new Sender({ driver, runtime: systemRuntime }), { table, shards: 8 });
     node = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue });
     const isolate = openIsolate(await bundleEdge());
-    edge = isolate.edge.createLeasehold({ table, region: 'us-east-1', endpoint: endpoint ?? '', credentials });
+    edge = isolate.exports.createLeasehold({ table, region: 'us-east-1', endpoint: endpoint ?? '', credentials });
   });
 
   const rowOf = async (id: string) =>
