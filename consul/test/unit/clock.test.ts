@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockSkewError } from '../../../shared/core/errors.ts';
 import type { Process, World } from '../../../test/support/coordination.ts';
 import { simulatedWorld } from '../../../test/support/coordination.ts';
+import { provedByNextAnswer } from '../../../test/support/proven-skew.ts';
 import { remoteOf } from '../remote-of.ts';
 
 const SKEW_MS = 3_600_000;
@@ -16,17 +17,6 @@ describe('a clock that is proven wrong', () => {
     here = world.start();
   });
 
-  /** The next answer shows how wrong the clock is, as the header of a response does. */
-  function provedByNextAnswer(skewMs: number): void {
-    const attempt = here.driver.attempt.bind(here.driver);
-    here.driver.attempt = async (kind, input, signal) => {
-      here.driver.attempt = attempt;
-      const output = await attempt(kind, input, signal);
-      here.provenSkew.ms = skewMs;
-      return output;
-    };
-  }
-
   const sessions = async (): Promise<readonly string[]> => {
     const found = await Array.fromAsync(world.start().leasehold.sessions.list());
     return found.map(({ status }) => status);
@@ -36,7 +26,7 @@ describe('a clock that is proven wrong', () => {
     const settings = { name: 'r', node: 'n', behaviour: 'release' as const, ttlMs: 30_000, lockDelayMs: 0, checks: [] };
 
     test('opens none', async () => {
-      provedByNextAnswer(SKEW_MS);
+      provedByNextAnswer(here, SKEW_MS);
       await expect(remoteOf(here).sessions.create(settings)).rejects.toThrow(ClockSkewError);
       await expect(remoteOf(here).sessions.create(settings)).rejects.toThrow(ClockSkewError);
 
@@ -63,7 +53,7 @@ describe('a clock that is proven wrong', () => {
 
     test('does not call renewed what it wrote when the answer proves the clock wrong', async () => {
       const session = await remoteOf(world.start()).sessions.create(settings);
-      provedByNextAnswer(SKEW_MS);
+      provedByNextAnswer(here, SKEW_MS);
 
       await expect(remoteOf(here).sessions.renew(session.id)).rejects.toThrow(ClockSkewError);
     });
@@ -71,7 +61,7 @@ describe('a clock that is proven wrong', () => {
     test('is measured again before a renewal is refused', async () => {
       const session = await remoteOf(here).sessions.create(settings);
       here.provenSkew.ms = SKEW_MS;
-      provedByNextAnswer(0);
+      provedByNextAnswer(here, 0);
 
       expect(await remoteOf(here).sessions.renew(session.id)).toMatchObject({ kind: 'renewed' });
     });

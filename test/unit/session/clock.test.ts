@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockSkewError } from '../../../shared/core/errors.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
+import { provedByNextAnswer } from '../../support/proven-skew.ts';
 
 const SKEW_MS = 3_600_000;
 
@@ -14,17 +15,6 @@ describe('a clock that is proven wrong', () => {
     world = simulatedWorld();
     here = world.start();
   });
-
-  /** The next answer shows how wrong the clock is, as the header of a response does. */
-  function provedByNextAnswer(skewMs: number): void {
-    const attempt = here.driver.attempt.bind(here.driver);
-    here.driver.attempt = async (kind, input, signal) => {
-      here.driver.attempt = attempt;
-      const output = await attempt(kind, input, signal);
-      here.provenSkew.ms = skewMs;
-      return output;
-    };
-  }
 
   const sessions = async (): Promise<readonly string[]> => {
     const found = await Array.fromAsync(world.start().leasehold.sessions.list());
@@ -42,7 +32,7 @@ describe('a clock that is proven wrong', () => {
   });
 
   test('ends a session again if the response to its creation proves the clock wrong', async () => {
-    provedByNextAnswer(SKEW_MS);
+    provedByNextAnswer(here, SKEW_MS);
 
     await expect(here.leasehold.session({ ttl: '30s' })).rejects.toThrow(ClockSkewError);
 
@@ -51,7 +41,7 @@ describe('a clock that is proven wrong', () => {
 
   test('is measured again before it counts as still wrong', async () => {
     here.provenSkew.ms = SKEW_MS;
-    provedByNextAnswer(0);
+    provedByNextAnswer(here, 0);
 
     expect((await here.leasehold.session({ ttl: '30s' })).remainingTrustMs()).toBeGreaterThan(0);
   });

@@ -25,6 +25,13 @@ describe('a lost answer', () => {
     theirs = await there.leasehold.session({ ttl: '30s' });
   });
 
+  /** The work ends without knowing; later requests meet no accident. */
+  async function unknown(fate: LossyNetwork['fate'], work: () => Promise<unknown>): Promise<void> {
+    network.fate = fate;
+    await expect(passTime(world, work())).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+  }
+
   const verbs: [string, (session: Session) => Promise<unknown>][] = [
     ['tryLock', (session) => session.tryLock(KEY)],
     ['lock', (session) => session.lock(KEY, { wait: '5s' })],
@@ -35,9 +42,7 @@ describe('a lost answer', () => {
   test.each(verbs)(
     'leaves an unanswered %s unknown, and frees the key within two heartbeats',
     async (_verb, acquire) => {
-      network.fate = 'loseAnswer';
-      await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
-      network.fate = 'none';
+      await unknown('loseAnswer', () => acquire(mine));
 
       const lock = await passTime(world, theirs.lock(KEY, { wait: '20s' }));
 
@@ -48,9 +53,7 @@ describe('a lost answer', () => {
 
   test('frees the key within two heartbeats of an unrepeated, unanswered release', async () => {
     const lock = await mine.lock(KEY);
-    network.fate = 'late';
-    await expect(passTime(world, lock.release())).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('late', () => lock.release());
 
     await passTime(world, theirs.lock(KEY, { wait: '20s' }));
 
@@ -75,9 +78,7 @@ describe('a lost answer', () => {
   });
 
   test.each(verbs)('refuses a %s that arrives after it was settled', async (_verb, acquire) => {
-    network.fate = 'late';
-    await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('late', () => acquire(mine));
     await world.clock.advance(20_000);
 
     expect(await network.deliver()).toBe(0);
@@ -85,9 +86,7 @@ describe('a lost answer', () => {
   });
 
   test('does not end the tenure of a caller of the same session that came after it', async () => {
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('loseAnswer', () => mine.tryLock(KEY));
     const later = await mine.lock(KEY);
     await world.clock.advance(60_000);
 
@@ -98,9 +97,7 @@ describe('a lost answer', () => {
   test('costs nothing once it is settled', async () => {
     const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });
     await mine.end();
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, quiet.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('loseAnswer', () => quiet.tryLock(KEY));
     const settling = await here.cost(() => world.clock.advance(20_000));
     const after = await here.cost(() => world.clock.advance(60_000));
 

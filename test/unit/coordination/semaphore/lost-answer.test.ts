@@ -27,6 +27,13 @@ describe('a lost answer', () => {
     await (await theirs.permit(NAME, LIMIT)).release();
   });
 
+  /** The work ends without knowing; later requests meet no accident. */
+  async function unknown(fate: LossyNetwork['fate'], work: () => Promise<unknown>): Promise<void> {
+    network.fate = fate;
+    await expect(passTime(world, work())).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'none';
+  }
+
   const verbs: [string, (session: Session) => Promise<unknown>][] = [
     ['tryPermit', (session: Session) => session.tryPermit(NAME, LIMIT)],
     ['permit', (session: Session) => session.permit(NAME, { ...LIMIT, wait: '5s' })],
@@ -36,9 +43,7 @@ describe('a lost answer', () => {
   test.each(verbs)(
     'leaves an unanswered %s unknown, and frees the capacity within two heartbeats',
     async (_verb, take) => {
-      network.fate = 'loseAnswer';
-      await expect(passTime(world, take(mine))).rejects.toMatchObject(IS_UNKNOWN);
-      network.fate = 'none';
+      await unknown('loseAnswer', () => take(mine));
 
       await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
     },
@@ -46,9 +51,7 @@ describe('a lost answer', () => {
 
   test('costs the capacity two heartbeats after an unrepeated, unanswered release', async () => {
     const permit = await mine.permit(NAME, LIMIT);
-    network.fate = 'late';
-    await expect(passTime(world, permit.release())).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('late', () => permit.release());
 
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
@@ -65,9 +68,7 @@ describe('a lost answer', () => {
   });
 
   test('does not affect other permits and waits of the session', async () => {
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('loseAnswer', () => mine.tryPermit(NAME, LIMIT));
     const held = await mine.permit(NAME, LIMIT);
     const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h' });
     await world.clock.advance(120_000);
@@ -81,9 +82,7 @@ describe('a lost answer', () => {
   test('costs a read and a write, and then nothing', async () => {
     const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });
     await mine.end();
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, quiet.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+    await unknown('loseAnswer', () => quiet.tryPermit(NAME, LIMIT));
     const during = await here.cost(() => world.clock.advance(60_000));
     const after = await here.cost(() => world.clock.advance(60 * 60_000));
 
