@@ -22,8 +22,10 @@ export const REGISTER_PREFIX = 'register-';
 export const locks: Family = (assumptions, report) => {
   const calls = new Map<number, Called>();
   const stamps = new EndStamps();
-  /** Live sessions, and the process of each. */
-  const live = new Map<string, string>();
+  /** Live sessions. */
+  const live = new Set<string>();
+  /** By session, also a dead one: its process. */
+  const processes = new Map<string, string>();
   /** By dead session: when its keys may open. */
   const closedUntil = new Map<string, number>();
   /** By row that is free because its session died: when it may open. */
@@ -68,13 +70,12 @@ export const locks: Family = (assumptions, report) => {
   function onReleased({ row, before, operation, process }: Applied, was: string): void {
     const call = operation === undefined ? undefined : calls.get(operation);
     if (call?.verb === 'lock.force' || call?.verb === 'lock.remove') return;
-    if (call?.verb === 'lock.settle' && !live.has(was)) {
+    // Its own holder may give a key up so, also if it does not know yet that its session has been destroyed: it has stopped.
+    if (call?.verb === 'lock.settle' && processes.get(was) !== process) {
+      if (live.has(was)) report('I5', row, `${process} tidied the tenure of session ${was} away, which lives`);
       opensAt.set(row, closedUntil.get(was) ?? 0);
       return;
     }
-    // Its own holder may give a key up so.
-    if (call?.verb === 'lock.settle' && live.get(was) !== process)
-      report('I5', row, `${process} tidied the tenure of session ${was} away, which lives`);
     const { claim } = call ?? {};
     if (claim === undefined)
       report(
@@ -93,7 +94,8 @@ export const locks: Family = (assumptions, report) => {
   function onSession(event: Applied, after: DynamoItem): void {
     const id = String(after.id);
     if (after.status === 'live') {
-      live.set(id, String(after.node));
+      live.add(id);
+      processes.set(id, String(after.node));
       return;
     }
     live.delete(id);
