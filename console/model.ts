@@ -191,7 +191,7 @@ export interface FinishedPage {
   /** Entries that match; `entries` has the latest of them. */
   readonly found: number;
   readonly read: number;
-  /** When the earliest of them ended; undefined if there are no earlier ones. */
+  /** Numbers of each name's tasks in the last hour. */
   readonly cutAt: number | undefined;
   /** How the tasks of each name did in the last hour, as far as that was read. */
   readonly names: readonly NameNumbers[];

@@ -104,7 +104,7 @@ export async function openQueue(
   };
 }
 
-/** @returns what the command prints */
+/** @returns the output of the command */
 export async function ask(words: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [COMMAND, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
   return await text(child.stdout);

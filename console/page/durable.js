@@ -1,4 +1,4 @@
-/** A durable task: what it waits for, with a form for each open callback, and what has happened. */
+/** A durable task: its waits, a form for each open callback, and its history. */
 
 /** @import { Act, DurableView } from '../model.ts' */
 /** @import { Scene } from './app.js' */

@@ -87,7 +87,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, readonly [guards: n
 };
 
 const LONG_MS = 1e12;
-/** The times with which a write compares those of its row. */
+/** The times that a write compares with times of its row. */
 const TIMES: Readonly<Record<string, number>> = {
   ':now': 5,
   ':expiredBefore': 2,

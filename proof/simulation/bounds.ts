@@ -24,7 +24,7 @@ import { FRESH_MS as QUEUE_FRESH_MS } from '../../shared/tasks/worker/queue-stat
 /** Read before any world sets them: smaller pages and samples make a worker read more often, not sooner. */
 const SHIPPED = { claimsPerLoss: CLAIMS_PER_LOSS, helped: QUANTUM, page: PAGE_ENTRIES } as const;
 
-/** Of a poll that is a quarter late. */
+/** For a poll that is a quarter late. */
 const MOST_JITTER = 5 / 4;
 
 /** Time between two samples of the rules about waits. */

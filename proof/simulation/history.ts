@@ -143,7 +143,7 @@ export interface Acknowledged extends At {
   readonly what:
     /** Two callers of one id: the response of one of them, and that one requests a cancellation. */
     | ('told' | 'asked')
-    /** A condition of the caller's refused its new task, and the writes that were to come with it. */
+    /** A condition of the caller refused its new task, and with it the writes of the same transaction. */
     | 'declined'
     /** The answer of a callback, and its sender's response. */
     | 'answered'

@@ -1,4 +1,4 @@
-/** A task that an outage has buried is noticed. The other rules of what must happen in the end have seeded bugs (`rules.test.ts`). */
+/** A task that an outage has marked dead is noticed. The other rules of what must happen in the end have seeded bugs (`rules.test.ts`). */
 import { expect, test } from 'vitest';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { Timeline } from '../../test/support/machines/timeline.ts';

@@ -1,4 +1,4 @@
-/** Who brings work into a world: producers of each kind, two callers of one id, and people who answer. A killed one is replaced. */
+/** Sources of work for a world: producers of each kind, two callers of one id, and operators who answer. A killed one is replaced. */
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
@@ -35,7 +35,7 @@ interface Ports {
 }
 
 export class Producers {
-  /** What broke a producer: the code of the world is wrong. */
+  /** The error that broke a producer: the code of the world is wrong. */
   failure: unknown;
   readonly #ports: Ports;
   /** Ids that no producer has had acknowledged yet. */

@@ -1,4 +1,4 @@
-/** What starts workers in a world: the platform's schedule, its ticks, the wakers that read the table's stream, and successors. */
+/** Sources of workers in a world: the platform's schedule, its ticks, the wakers that read the table's stream, and successors. */
 import { shardOf } from '../../shared/dynamo/engine/keys.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
@@ -63,8 +63,7 @@ export class Starts {
       const recurs = !isHealed();
       if (!profile().dispatches) return void timeline.after(profile().tickMs, tick);
       direct = profile().fansOut || prng.chance(DISPATCH_SHARE) || direct >= MOST_DIRECT ? 0 : direct + 1;
-      if (direct === 0)
-        for (let time = 0; time < times; time++) this.#dispatch(scheduledTime, { time, recurs }, prng);
+      if (direct === 0) for (let time = 0; time < times; time++) this.#dispatch(scheduledTime, { time, recurs }, prng);
       else if (times > 1) fleet.invoke();
       if (prng.chance(0.3) && !profile().fansOut) fleet.invoke();
       // At a random moment, like the service; our rows do not need it to be timely.
@@ -101,7 +100,7 @@ export class Starts {
     this.#streams[shard] = readStream(placeOf(process), fanOut, startWorker);
   }
 
-  /** The stream tells of each new task, a little later. */
+  /** The stream reports each new task, a little later. */
   onApplied({ row, before, after }: Applied): void {
     if (this.#streams.length === 0 || before !== undefined || after === undefined || !isTask(row)) return;
     const id = String(after.id);

@@ -14,7 +14,7 @@ import type { TaskStores } from './task-stores.ts';
 import { createTaskStores } from './task-stores.ts';
 import { createWaitGroupStore } from '../coordination/waitgroup/row/dynamo-waitgroup-store.ts';
 
-/** What every client uses. */
+/** Used by every client. */
 export interface ClientStores extends TaskStores {
   readonly operations: TaskOperatorStore;
   readonly locks: LockStore;

@@ -150,7 +150,7 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** Whether an error, or one of its causes, is such a one. Ends at what cannot be read, and in a circle of causes. */
+/** Whether an error, or one of its causes, is of that kind. Ends at unreadable causes, and in a circle of causes. */
 export function isCausedBy(thrown: unknown, is: (error: Error & { readonly code?: unknown }) => boolean): boolean {
   try {
     let error = thrown;

@@ -1,4 +1,4 @@
-/** How the code of a durable task waits on a clock of tests: the SDK waits by the real clock. */
+/** Lets durable tasks wait by the clock of tests, because the SDK waits by the real clock. */
 import { systemClock } from '../core/runtime/clock.ts';
 import type { SkippedTime, Timed } from '../tasks/run/claim-holder.ts';
 

@@ -1,4 +1,4 @@
-/** Workers beside a task whose row was damaged by hand: how it ends, and whether others notice. */
+/** Workers with a task whose row was damaged by hand: how it ends, and whether others notice. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';

@@ -1,4 +1,4 @@
-/** Rows of tasks that were damaged by hand, each beside whole ones. */
+/** Rows of tasks that were damaged by hand, each among whole ones. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { complaintAbout, describePoison, workBeside } from './beside-poison.ts';

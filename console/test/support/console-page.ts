@@ -14,7 +14,7 @@ import { PATIENT } from '../../../test/support/patient.ts';
 import type { RunningConsole } from '../../server/server.ts';
 import { CONSOLE_SHARDS, openConsole } from './console.ts';
 
-/** What the tests of a suite share: a table, its console, and a browser. */
+/** Shared by the tests of a suite: a table, its console, and a browser. */
 interface Browsed {
   table: CommandTable;
   tasks: TaskStore;

@@ -1,4 +1,4 @@
-/** Whom the gate lets in: every combination of what a request can say, by its answer. */
+/** Admission by the gate: every combination of a request's claims, by its answer. */
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { Gate } from '../../server/gate.ts';

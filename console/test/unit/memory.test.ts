@@ -1,4 +1,4 @@
-/** What the console remembers from one poll to the next. */
+/** The console's memory between two polls. */
 import { expect, test } from 'vitest';
 import { NOW, STARTED, ago, session } from '../../../test/support/made-rows.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';

@@ -1,4 +1,4 @@
-/** The console's reads without a page: what is shared, when it is asked again, and what stays in a list. */
+/** The console's reads without a page: which are shared, when they are repeated, and what stays in a list. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
 import { taskKey } from '../../../shared/dynamo/engine/keys.ts';

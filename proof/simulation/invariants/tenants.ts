@@ -77,7 +77,7 @@ export const tenants: Family = (assumptions, report, measure) => {
     }
   }
 
-  /** After a pause, workers hear of its end as late as of its beginning. */
+  /** Workers learn of the end of a pause as late as of its beginning. */
   function onQueue({ at, after }: Applied): void {
     const paused = (after?.pausedTenants ?? new Set()) as ReadonlySet<string>;
     const ended = [...pausedAt.keys()].filter((tenant) => !paused.has(tenant));

@@ -1,4 +1,4 @@
-/** The ended tasks of a queue, from its list: what a query may ask for, and its pages. */
+/** The ended tasks of a queue, from its list: queries, and their pages. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { spanMs } from '../../core/validate/duration.ts';
 import type { When } from '../../core/validate/moment.ts';

@@ -24,7 +24,7 @@ const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** No zone changes its clock twice, there and back, within less. */
 const BETWEEN_CHANGES_MS = 20 * DAY_MS;
-/** Maximum local times to check. A schedule that was paused for long may have more. */
+/** Maximum number of local times to check. A schedule that was paused for long may have more. */
 const CHECKED_AT_MOST = 400;
 
 /** Returns the first occurrence after a time; undefined if no occurrence follows. */

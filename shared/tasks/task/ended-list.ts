@@ -1,4 +1,4 @@
-/** The list of a queue's ended tasks: what an entry says without its row. */
+/** The list of a queue's ended tasks: the facts of an entry without its row. */
 import type { ChildEnding } from './batch.ts';
 import type { TaskKey } from './task.ts';
 

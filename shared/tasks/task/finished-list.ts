@@ -1,4 +1,4 @@
-/** Switches the list of a queue's finished tasks on or off, as a worker or a dispatcher is told to. */
+/** Switches the list of a queue's finished tasks on or off, by the setting of a worker or a dispatcher. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';

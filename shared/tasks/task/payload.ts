@@ -107,7 +107,7 @@ interface CheckInPorts {
   readonly payloads?: PayloadStore | undefined;
 }
 
-/** Whatever became of the payload, nothing names it, and TTL removes it. */
+/** The payload has no reference any more, and TTL removes it. */
 async function putFirst(task: TaskKey, put: () => Promise<void>): Promise<void> {
   try {
     await put();

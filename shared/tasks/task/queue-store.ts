@@ -6,7 +6,7 @@ export interface QueueRecord {
   readonly queue: string;
   /** Workers do not claim its tasks. Running tasks continue to their end. */
   readonly isPaused: boolean;
-  /** Of these tenants alone, workers do not claim tasks. Undefined: of none. */
+  /** Tenants whose tasks workers do not claim. Undefined: all are claimed. */
   readonly pausedTenants?: ReadonlySet<string> | undefined;
   readonly reason: string;
   readonly changedAt: number;
@@ -29,7 +29,7 @@ export interface QueueRecord {
   readonly starts?: StartsNote | undefined;
 }
 
-/** What an operator sets. */
+/** Set by an operator. */
 export type QueueSettings = Pick<QueueRecord, 'isPaused' | 'reason' | 'pausedTenants'>;
 
 /** So many are paused at most: each worker reads them every few seconds. Above it, an operator pauses the queue. */

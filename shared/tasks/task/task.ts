@@ -80,7 +80,7 @@ export interface TaskPolicy {
 
 /** Options of a request that its task keeps as they are. A new one needs no more than `rows/task/attributes.ts`. */
 export interface KeptOptions {
-  /** What its caller calls it: shown to people, and found by them. */
+  /** The caller's name for it: commands and the console show it and find it. */
   readonly label?: string | undefined;
   /** The trace in which it was enqueued, in the form of W3C Trace Context. */
   readonly traceparent: string | undefined;

@@ -1,4 +1,4 @@
-/** How long a worker stays after its last task, and its poll interval meanwhile. */
+/** How long a worker stays after its last task, and its poll interval in that time. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
 /** For tasks that come one by one. Frequent polls cost less than a start. Set by `bench fanout --scene "one a second"`. */

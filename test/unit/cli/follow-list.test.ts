@@ -21,7 +21,7 @@ test('prints each end once, oldest first, and leaves out what is not asked for',
     attempts,
     label: 'order o-7',
   });
-  /** What each reading finds, newest first. */
+  /** The entries that each reading finds, newest first. */
   const readings = [
     [],
     [ended('b', 1.5), ended('a', 1)],

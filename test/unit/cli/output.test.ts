@@ -1,4 +1,4 @@
-/** What the command prints, and how it ends: boundaries of its words, and each error's exit code. */
+/** The command's output and its end: boundaries of its words, and each error's exit code. */
 import type { Option } from 'commander';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';

@@ -1,4 +1,4 @@
-/** What is said of a module of tasks that cannot be loaded: why, where, and what to do. By Node itself, in one process for all cases. */
+/** Messages about a module of tasks that cannot be loaded: why, where, and what to do. By Node itself, in one process for all cases. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ const LOAD_MODULE = new URL('../../../shared/tasks/task/load-module.ts', import.
 const COMMON = '{"type": "commonjs"}';
 const MODULE = '{"type": "module"}';
 
-/** A folder for each case: its files, the first of which is loaded, and what is said. */
+/** A folder for each case: its files, of which the first is loaded, and the message. */
 const CASES: Readonly<Record<string, readonly [files: Readonly<Record<string, string>>, said: string]>> = {
   fine: [{ 'tasks.mjs': 'export const a = 1; export default 2;' }, 'loaded a, default'],
   throws: [

@@ -1,4 +1,4 @@
-/** The service may end any page early, at 1 MB or for reasons of its own: whoever reads pages goes on. */
+/** The service may end any page early, at 1 MB or for other reasons, so every reader of pages continues. */
 import { describe, expect, test } from 'vitest';
 import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import type { Session } from '../../../shared/client/session.ts';

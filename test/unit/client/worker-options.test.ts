@@ -46,7 +46,7 @@ afterAll(async () => {
   await other.stop();
 });
 
-/** What the callbacks of an option were told. */
+/** Calls of an option's callbacks. */
 const told: string[] = [];
 const tell = (what: string) => () => void told.push(what);
 
@@ -59,9 +59,9 @@ const payloads: PayloadStore = {
 
 interface Option<Value> {
   readonly value: () => Value;
-  /** How a worker with these options works. */
+  /** Runs a worker with these options. */
   readonly see: (options: WorkerOptions, queue: string) => Promise<unknown>;
-  /** What is seen with the value, and what is seen without it. */
+  /** The observation with the value, and without it. */
   readonly seen: readonly [withIt: unknown, withoutIt: unknown];
 }
 
@@ -211,7 +211,7 @@ test.concurrent.each(Object.entries(OPTIONS))('%s', async (name, { value, see, s
   expect([await see(given, `with-${name}`), withoutIt]).toEqual(seen);
 });
 
-/** How tasks end in a worker that ends when nothing is due. */
+/** Ends of tasks in a worker that exits when the queue is empty. */
 function drained(options: WorkerOptions, definitions: Readonly<Record<string, unknown>>) {
   return createWorker(definitions, { ...options, untilDrained: true }).run();
 }
@@ -228,13 +228,13 @@ async function acceptsHttp(options: WorkerOptions): Promise<boolean> {
   );
 }
 
-/** The number of tasks that a worker finds, of one that waits. */
+/** The number of times that a worker finds one waiting task. */
 async function found(options: WorkerOptions, queue: string): Promise<number> {
   await at(queue).tasks.enqueue(noop, null);
   return (await drained(options, { noop })).done;
 }
 
-/** What the worker's session says while a task runs. */
+/** The session of the worker while a task runs. */
 function sessionsWith(fact: 'ttlMs' | 'codeVersion'): Option<unknown>['see'] {
   return async (options, queue) => {
     const seen: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Nothing stays behind a use that is over: no timer, no listener, no entry of a map. */
+/** A use that is over leaves no timer, no listener and no map entry. */
 import { expect, test } from 'vitest';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import type { Session } from '../../../shared/client/session.ts';
@@ -6,7 +6,7 @@ import { passTime, simulatedWorld } from '../../support/coordination.ts';
 import { grown, ledgerOf } from '../../support/ledger.ts';
 
 const NEVER = { wait: '1s' } as const;
-/** The caller's signal outlives all uses, as that of a server does. */
+/** The caller's signal outlives all uses, like the signal of a server. */
 type Use = (mine: Session, nth: number, here: Leasehold, signal: AbortSignal) => Promise<unknown>;
 
 const USES: readonly [string, Use][] = [
@@ -110,7 +110,7 @@ async function refused(waiting: Promise<unknown>): Promise<void> {
   await expect(waiting).rejects.toThrow();
 }
 
-/** Collections with a bound of their own. */
+/** Bounded collections. */
 const BOUNDED: Readonly<Record<string, number>> = { '.mine.sessionLocks.#left': 1_000 };
 
 test.each(USES)('%s', async (_what, use) => {

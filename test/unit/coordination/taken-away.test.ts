@@ -1,4 +1,4 @@
-/** What an operator, or a failed check, takes away is given to no other before its holder has stopped, whatever that holder hears. */
+/** A right that an operator, or a failed check, revokes goes to another session only after its holder has stopped. */
 import { describe, expect, test } from 'vitest';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { Session } from '../../../shared/client/session.ts';

@@ -7,7 +7,7 @@ import { passTime, simulatedWorld } from '../../support/coordination.ts';
 import { grown, ledgerOf } from '../../support/ledger.ts';
 
 interface Waiter {
-  /** What another process takes first. */
+  /** The right that another process takes first. */
   readonly take: (theirs: Session, there: Process) => Promise<unknown>;
   readonly wait: (mine: Session, options: WaitOptions, here: Process) => Promise<unknown>;
 }

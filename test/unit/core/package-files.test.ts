@@ -1,4 +1,4 @@
-/** Files of the package: told from those of its users, who may have folders of similar names. */
+/** Distinguishes files of the package from files of its users, who may have folders of similar names. */
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { isPackageFile, packageFile, packageModule } from '../../../shared/core/package-files.ts';

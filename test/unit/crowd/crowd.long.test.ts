@@ -1,4 +1,4 @@
-/** Crowds of hundreds: what they cost a caller, in one process, in eight, and in one each. */
+/** Cost of crowds of hundreds for a caller, in one process, in eight, and in one each. */
 import { describe, expect, test } from 'vitest';
 import { measure } from '../../../bench/crowd/measure.ts';
 import { EACH, SCENES } from '../../../bench/crowd/scenes.ts';

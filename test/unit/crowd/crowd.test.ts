@@ -1,4 +1,4 @@
-/** Each verb with many callers of one row, one process each: what it costs a caller grows with the logarithm, and none fails. */
+/** Each verb with many callers of one row, one process each: a caller's cost grows with the logarithm, and all succeed. */
 import { describe, expect, test } from 'vitest';
 import { measure } from '../../../bench/crowd/measure.ts';
 import { EACH, SCENES } from '../../../bench/crowd/scenes.ts';

@@ -1,4 +1,4 @@
-/** Verbs of semaphores, limiters, wait groups, rate limiters and health checks, together with those of sessions and locks. */
+/** Verbs of semaphores, limiters, wait groups, rate limiters, health checks, sessions and locks. */
 import type { Permit } from '../../../shared/coordination/semaphore/permit.ts';
 import { shown } from '../../support/story.ts';
 import type { Acts } from './drawn-story.ts';

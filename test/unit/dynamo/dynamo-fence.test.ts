@@ -1,4 +1,4 @@
-/** The requests that a fence makes of a user's own. `test/conformance/fence.test.ts` sends them. */
+/** The requests that a fence makes of a user's request. `test/conformance/fence.test.ts` sends them. */
 import { expect, test } from 'vitest';
 import { dynamoFence } from '../../../shared/dynamo/dynamo-fence.ts';
 

@@ -55,7 +55,7 @@ const never: Deed = () => undefined;
 
 interface Scene {
   readonly what: string;
-  /** Prints all events, or only those that differ between scenes. */
+  /** Prints all events, or only the ones in which scenes differ. */
   readonly isWhole?: boolean;
   readonly settings?: Partial<FunctionSettings>;
   /** One for each process; the last one repeats. Default: it starts at once. */

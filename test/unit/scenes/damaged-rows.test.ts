@@ -90,7 +90,7 @@ interface Damaged {
   readonly damaged: DynamoItem;
 }
 
-/** Each attribute damaged in each way, and those of its maps missing or of another type. */
+/** Each attribute damaged in each way, and the entries of its maps missing or of another type. */
 function damagesOf({ pk, sk, ...item }: DynamoItem): readonly Damaged[] {
   const damages: Damaged[] = [];
   for (const [attribute, value] of Object.entries(item)) {
@@ -118,7 +118,7 @@ function isMap(value: unknown): value is DynamoItem {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** What a reader of this row answers, or the text of its error. */
+/** The answer of a reader of this row, or the text of its error. */
 async function outcomeOf(item: DynamoItem): Promise<string> {
   const [kind = '', first = '', second = ''] = splitKey(String(item.pk));
   const dynamo = memoryDynamo(TABLE, () => NOW);

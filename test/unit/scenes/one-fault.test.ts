@@ -23,9 +23,9 @@ const lose = (() => {
 
 const DENIED = new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'a mistake' });
 
-/** A note for others, or a repair: whoever does not know whether it was applied makes it again. */
+/** A note for others, or a repair: a caller that does not know whether it was applied repeats it. */
 const ADVICE = ['announce', 'note', 'pass a line'];
-/** By what it stands for, the scenes whose caller does not hear of an unexpected error, at least at one request. */
+/** By reason, scenes whose caller does not receive an unexpected error, at least at one request. */
 const UNHEARD: Readonly<Record<string, string>> = {
   'renew a session': 'the next heartbeat tries again',
   'renew a session of which something was taken away': 'the next heartbeat tries again',

@@ -10,7 +10,7 @@ import { alike, interfere, remains, set } from '../../scenes/play.ts';
 import type { Scene } from '../../scenes/scene.ts';
 import { passTime } from '../../support/coordination.ts';
 
-/** The caller is told that it is not known, or that the row is another by now. */
+/** The caller learns that it is unknown, or that the row has changed. */
 const UNKNOWN = /unknown whether|^refused$/;
 const READS: ReadonlySet<DynamoKind> = new Set(['get', 'batchGet', 'query']);
 type Rival = Scene['rivals'][string];
@@ -44,7 +44,7 @@ async function ended(scene: Scene, rival: Rival, place: Place) {
   return { outcome: { mine: alike(text), theirs, left: remains(world.rows?.() ?? []) }, kinds };
 }
 
-/** By reason, acts of several requests of which a rival may see some: their outcome between is their own, and is named here. */
+/** By reason, acts of several requests between which a rival may act. Their intermediate outcomes are listed here. */
 const IN_PARTS: Readonly<Record<string, readonly string[]>> = {
   'what it answers was so when it asked, and it gives back a place that came late': ['find a semaphore full'],
   'members are added a hundred at a time, before the seal': ['add members'],
@@ -60,7 +60,7 @@ const IN_PARTS: Readonly<Record<string, readonly string[]>> = {
   'the earlier task is cancelled, then the next one is made': ['run a schedule that replaces a running task'],
   'the occurrence that another made in between is skipped': ['make the task of a due occurrence that would skip'],
 };
-/** By reason, acts whose lost answer may leave, with a rival behind it, what neither order leaves: the caller looks again. */
+/** By reason, acts whose lost answer, followed by a rival, may leave a state that neither order leaves: the caller reads again. */
 const SEEN_AGAIN: Readonly<Record<string, readonly string[]>> = {
   'it finds the state that the rival left, and tells that': [
     'lock several, one of them again',

@@ -40,7 +40,7 @@ test.each([
   expect(await world.row({ pk: 'lock#a', sk: 'lock' })).toEqual(before);
 });
 
-/** What others meet who need something of a session whose row is damaged: each error by its name, each answer by its kind. */
+/** Results of others that need a session with a damaged row: each error by its name, each answer by its kind. */
 test.each([
   [
     'does not decode',

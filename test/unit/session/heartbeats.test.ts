@@ -1,4 +1,4 @@
-/** What a session does by itself: how soon it tries again, and that nothing of it goes on after its end. */
+/** A session by itself: how soon it retries, and that all its work stops at its end. */
 import type { Session } from '../../../shared/client/session.ts';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** What one waiter remembers of the sessions that block it: it reads again what may change, and nothing else. */
+/** One waiter's memory of the sessions that block it: it reads only what may have changed. */
 import { expect, test } from 'vitest';
 import { SessionVerdicts, earliestEnd } from '../../../shared/session/session-verdicts.ts';
 import { simulatedWorld } from '../../support/coordination.ts';

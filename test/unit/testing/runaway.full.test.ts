@@ -1,4 +1,4 @@
-/** Task code that goes on for ever while the clock of the kit stands still. */
+/** Task code that never ends while the kit's clock does not move. */
 import { describe, expect, test } from 'vitest';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';

@@ -76,7 +76,7 @@ export function isListed({ directoryKey }: { readonly directoryKey?: unknown }):
 
 const ENDED = 'ended#';
 
-/** What an entry says; undefined if it is damaged. An entry of a queue without the list says only when its task died. */
+/** The facts of an entry; undefined if it is damaged. An entry of a queue without the list has only the time of the task's death. */
 export function endedFactsIn(name: string): EndedFacts | undefined {
   const [moment = '', state = '', ...rest] = splitKey(name);
   const at = Date.parse(moment);

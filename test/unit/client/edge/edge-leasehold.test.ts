@@ -1,4 +1,4 @@
-/** Each option of a client at the edge, and of its sessions, changes what it writes; and its answers are those of the client for Node. */
+/** Each option of a client at the edge, and of its sessions, changes its writes; its answers equal the answers of the client for Node. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MemoryEngine } from '../../../../local/engine/memory.ts';
 import { startMemoryEngine } from '../../../../local/engine/memory.ts';

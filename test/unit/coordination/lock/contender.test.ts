@@ -41,7 +41,7 @@ describe('a contender', () => {
     return { result: results[0] as T, verbs };
   }
 
-  /** The holder is gone without a word, and its TTL and the clock bound have passed. */
+  /** The holder has crashed, and its TTL and the clock bound have passed. */
   async function crash(holder: Session): Promise<void> {
     there.driver.isDown = true;
     await world.clock.advance(31_000);

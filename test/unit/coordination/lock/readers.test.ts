@@ -1,4 +1,4 @@
-/** What the ways of reading a key say of it, in each state that it can be in, and what a contender then finds. */
+/** Results of all ways of reading a key, in each of its states, and of a contender afterwards. */
 import { expect, test } from 'vitest';
 import type { Session } from '../../../../shared/client/session.ts';
 import type { Process, World } from '../../../support/coordination.ts';

@@ -1,4 +1,4 @@
-/** What a session knows of its own permits: a permit that its book does not know is taken away by the session's next contender. */
+/** A session's book of its permits: its next contender takes away a permit that the book does not list. */
 import { expect, test } from 'vitest';
 import { PermitBook } from '../../../../shared/coordination/semaphore/permit-book.ts';
 import type { SemaphoreRecord } from '../../../../shared/coordination/semaphore/semaphore.ts';

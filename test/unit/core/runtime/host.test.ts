@@ -1,4 +1,4 @@
-/** What the host does for us: warnings with all that is known, once for each hook, and texts that inflate to a limit at most. */
+/** Facilities of the host: warnings with all known facts, once for each hook, and texts that inflate to a limit at most. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { deflated, inflatedByStream, inflatedText } from '../../../../shared/core/runtime/deflate.ts';
 import { warn } from '../../../../shared/core/runtime/host.ts';

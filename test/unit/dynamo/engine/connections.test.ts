@@ -1,4 +1,4 @@
-/** A process with more requests than connections: what goes first, how long the others wait, and what they are told. */
+/** A process with more requests than connections: which request goes first, how long the others wait, and their answers. */
 import { describe, expect, test } from 'vitest';
 import { TABLE, simulatedWorld } from '../../../../bench/table.ts';
 import { EdgeLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';

@@ -1,4 +1,4 @@
-/** Callers of one process that change one row: what is sent together, and what each of them is told. */
+/** Callers of one process that change one row: which writes are sent together, and the answer to each caller. */
 import { expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';

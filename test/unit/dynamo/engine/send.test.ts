@@ -123,7 +123,7 @@ const policies = fc.record({
   attemptTimeoutMs: fc.integer({ min: 20, max: 3_000 }),
   capMs: fc.integer({ min: 100, max: 4_000 }),
 });
-/** A sender that never gave up would try for ever, without any time passing. */
+/** A sender that never gave up would retry without end, and time would not pass. */
 const MOST_ATTEMPTS = 300;
 
 test('a caller gets the error within its budget, and no timer or listener is left, whatever faults it meets', async () => {

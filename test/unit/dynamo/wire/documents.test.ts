@@ -1,4 +1,4 @@
-/** Each kind of request and answer, with every member that holds values of users' rows, and one that holds none. */
+/** Each kind of request and answer, with every member that holds values of users' rows, and one member without any. */
 import { expect, test } from 'vitest';
 import type { DynamoCalls, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import { base64 } from '../../../../shared/dynamo/wire/attribute-value.ts';

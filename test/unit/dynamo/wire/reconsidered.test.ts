@@ -1,4 +1,4 @@
-/** After a refused signature: whether the next attempt may sign better, and with which credentials and date. */
+/** After a refused signature: whether the next attempt may sign better, and the credentials and date for it. */
 import { getEventListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
@@ -73,7 +73,7 @@ describe('a refusal', () => {
   });
 });
 
-/** Credentials are others if one part differs; the secret is not sent, so no refusal tells it. */
+/** Credentials differ if one part differs. The secret is not sent, so a refusal does not contain it. */
 const OTHERS: readonly [string, Credentials, boolean][] = [
   ['the same', { accessKeyId: 'AKID', secretAccessKey: 's', sessionToken: 'old' }, false],
   ['the same with another secret', { accessKeyId: 'AKID', secretAccessKey: 'other', sessionToken: 'old' }, false],

@@ -1,4 +1,4 @@
-/** No emulator checks signatures: those of Node and of the edge are compared with AWS's own signer, byte for byte. */
+/** No emulator checks signatures, so this compares the signers of Node and of the edge with AWS's signer, byte for byte. */
 import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';

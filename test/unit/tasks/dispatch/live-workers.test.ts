@@ -1,4 +1,4 @@
-/** Which sessions are live workers of a queue. */
+/** Live workers of a queue, by their sessions. */
 import { expect, test } from 'vitest';
 import { liveWorkers, workerName } from '../../../../shared/tasks/dispatch/live-workers.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';

@@ -41,7 +41,7 @@ function open() {
       const made = await enqueueDueOccurrences(QUEUE, ports, (error) => void reported.push(error));
       return { made, reported: reported.map(String) };
     },
-    /** A tick whose process dies before its next write after so many. @returns whether it died */
+    /** A tick whose process dies after a number of writes. @returns whether it died */
     async tickUntil(writes: number): Promise<boolean> {
       const died = Promise.withResolvers<true>();
       let left = writes;

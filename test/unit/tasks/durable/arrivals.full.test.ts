@@ -10,7 +10,7 @@ import { callbackKeyOf } from '../../../../shared/tasks/durable/callback-id.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { DurableWorld, isOver } from '../../../support/durable-world.ts';
 
-/** What the test does is not part of the worker whose request it delays. */
+/** Code of the test is not part of the worker whose request it delays. */
 const outside = AsyncLocalStorage.snapshot();
 
 type Code = (ctx: DurableContext, ask: (id: string) => void) => Promise<unknown>;
@@ -43,7 +43,7 @@ const untilTimeout: Code = async (ctx, ask) => {
   return found;
 };
 
-/** @returns the requests of the holder after the callback was made, the result, and what the answer was told */
+/** @returns the requests of the holder after the callback was made, the result, and the answer's outcome */
 async function answeredBetween(code: Code, read: number, write: number) {
   let callbackId: string | undefined;
   let count = 0;

@@ -1,4 +1,4 @@
-/** What durable tasks are given that they cannot use: each is a clear error, and nothing is lost. */
+/** Invalid arguments of durable tasks: each gets a clear error, and the task loses nothing. */
 import * as sdk from '@aws/durable-execution-sdk-js';
 import { expect, test, vi } from 'vitest';
 import { durableTask, withStep } from '../../../../api/durable.ts';
@@ -16,7 +16,7 @@ const dead = (message: RegExp, name?: string) => ({
 });
 const OWN = { tables: [{ name: 'own', partitionKey: 'id' }] };
 
-/** How a task ends with this code. */
+/** Runs a task with this code to its end. */
 const endOf = (code: Code) => async () => {
   const { kit, task } = await kitWith(code, {}, OWN);
   await kit.drain();
@@ -26,7 +26,7 @@ const endOf = (code: Code) => async () => {
 const writing = (...writes: readonly object[]) =>
   endOf((_, ctx) => ctx.step('write', async () => withStep(...(writes as never[]))));
 
-/** What is said to an answer of another id, and then to one of the true id. */
+/** The replies to an answer with another id, and then to one with the true id. */
 const answers =
   (idOf: (openKey: string) => string, isOver = false) =>
   async () => {
@@ -40,7 +40,7 @@ const answers =
     return [said, await callbacks.heartbeat(idOf(openKey)).catch(String), await callbacks.succeed(ids[0] ?? '', 'yes')];
   };
 
-/** What an answer that is no answer is told; the callback still waits. */
+/** The reply to an invalid answer; the callback still waits. */
 const answer = (result: unknown) => async () => {
   const { ask, ids } = asking();
   const { kit } = await kitWith((_, ctx) => ask(ctx));

@@ -1,4 +1,4 @@
-/** Durable tasks as their users see them: executions, callbacks, invokes, handlers. */
+/** Durable tasks through the public API: executions, callbacks, invokes, handlers. */
 import { randomBytes } from 'node:crypto';
 import type { DurableContext } from '@aws/durable-execution-sdk-js';
 import { withDurableExecution } from '@aws/durable-execution-sdk-js';

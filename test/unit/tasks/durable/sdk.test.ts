@@ -1,4 +1,4 @@
-/** What we know of the SDK's inside: when it tells a plugin of a start. */
+/** Assumptions about the SDK's internals: when it calls a plugin for a start. */
 import type { DurableContext, DurableExecutionClient } from '@aws/durable-execution-sdk-js';
 import * as sdk from '@aws/durable-execution-sdk-js';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -48,7 +48,7 @@ async function startsOf(code: (ctx: DurableContext) => Promise<unknown>): Promis
   return seen;
 }
 
-/** Fails once, and is tried again at once, while the invocation goes on. */
+/** Fails once, and is retried at once during the same invocation. */
 function flaky() {
   let attempts = 0;
   return async () => {

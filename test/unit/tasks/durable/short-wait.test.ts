@@ -1,4 +1,4 @@
-/** Where a durable task continues after a short wait: in the worker that has suspended it, which stays for it. */
+/** After a short wait, a durable task continues in the worker that has suspended it, because that worker stays. */
 import { expect, test } from 'vitest';
 import { measureAnswers } from '../../../../bench/durable/answers.ts';
 import { LATENCIES } from '../../../../bench/latencies.ts';

@@ -1,4 +1,4 @@
-/** The spans of a durable task: one for each step that ran, within its attempt, and none for a step that is replayed. */
+/** The spans of a durable task: one for each step that ran, within its attempt. Replayed steps have no span. */
 import { expect, test } from 'vitest';
 import { recordSpans } from '../../../support/spans.ts';
 import { kitWith } from './kit-with.ts';

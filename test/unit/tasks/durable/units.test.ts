@@ -1,4 +1,4 @@
-/** What durable tasks cost, in write units of the whole execution less those of a plain task. */
+/** Cost of durable tasks, in write units of the whole execution minus the units of a plain task. */
 import { expect, test } from 'vitest';
 import { estimateCost } from '../../../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';

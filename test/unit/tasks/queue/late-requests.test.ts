@@ -47,7 +47,7 @@ class LateStory extends Story {
 }
 
 type Step<Result = unknown> = (story: LateStory, session?: string) => Promise<Result>;
-/** What a verb answers: an enqueue, an operator's act, or a number of tasks. */
+/** The answer of a verb: an enqueue, an operator's act, or a number of tasks. */
 type Answer = Enqueued | { readonly kind: string } | number;
 
 interface Verb {
@@ -121,7 +121,7 @@ const enqueues =
   };
 const operator = ({ here }: Story) => here.leasehold.operator;
 
-/** The work of others that is there before. */
+/** Work that existed before, by other callers. */
 const earlier = (...steps: readonly Step[]): Step =>
   all(others(1), ...steps, ({ world }) => world.clock.advance(1_000));
 const ended = earlier(runs);
@@ -165,7 +165,7 @@ const BETWEEN: Readonly<Record<string, Step>> = {
   expiry: expire,
 };
 
-/** What the store did for this caller. */
+/** The store's changes for this caller. */
 interface Truth {
   writes: number;
   /** Writes that changed the row, before the second try and since. */
@@ -218,7 +218,7 @@ function textOf(story: Story): string {
 
 type Told = 'done' | 'not done' | 'undecided';
 
-/** Whether the caller was told that the write that it asked for was done. */
+/** Whether the answer said that the requested write was applied. */
 async function toldOf(story: LateStory, act: Step<Answer>): Promise<Told> {
   try {
     const told = await passTime(story.world, act(story), 1_000);
@@ -240,7 +240,7 @@ async function play(verb: Verb, place: { readonly at: number; readonly lost: Los
   return { told, truth, story };
 }
 
-/** What is false in what the caller was told, if anything. */
+/** The false statement in the caller's answer, if any. */
 function lieOf(told: Told, { early, late, isChanged, isMoved }: Truth, isOperator: boolean): string | undefined {
   const applied = early + late;
   if (applied > 1) return `applied ${applied} times`;

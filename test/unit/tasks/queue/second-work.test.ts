@@ -1,4 +1,4 @@
-/** The second work of an id: it has a name of its own, by which its code names what may exist once for each work. */
+/** The second work of an id has its own name, so that its code can name what may exist once for each work. */
 import { describe, expect, test } from 'vitest';
 import type { TaskContext } from '../../../../api/tasks.ts';
 import { defineTask, DoNotRetry, spawn } from '../../../../api/tasks.ts';

@@ -1,4 +1,4 @@
-/** Tasks that a process creates are announced to its own workers: which of them, for each way in which a task comes to be. */
+/** A process announces the tasks that it creates to its own workers: which ones, for each way of creating a task. */
 import { beforeEach, expect, test } from 'vitest';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';

@@ -1,4 +1,4 @@
-/** An end that was refused goes on with a follower only if the very attempt that ends has one. */
+/** A refused end continues with a follower only if the very attempt that ends has one. */
 import { expect, test } from 'vitest';
 import type { Change } from '../../../../shared/tasks/rows/task/change-parts.ts';
 import { followerIn } from '../../../../shared/tasks/rows/task/dependent-rows.ts';

@@ -1,4 +1,4 @@
-/** The row of a queue, which others may have written: what is unreadable of its hints is left out, and what is too large is cut. */
+/** The row of a queue, which others may have written: readers omit unreadable hints, and truncate large ones. */
 import { expect, test } from 'vitest';
 import { CorruptItemError } from '../../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';

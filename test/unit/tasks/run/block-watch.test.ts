@@ -22,7 +22,7 @@ function open(sinceMs = 0) {
   };
   const log = { ...silent, warn: (message: string, fields: unknown) => void world.logged.push([message, fields]) };
   const watch = blockWatchOf({ session, runtime: { clock }, log } as never);
-  /** What the trust was when the code began. */
+  /** The trust when the code began. */
   const begun: number[] = [];
   const compute = (ms: number, id = 't') =>
     watch.run({ id, name: 'computes' }, () => {

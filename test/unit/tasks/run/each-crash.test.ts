@@ -1,4 +1,4 @@
-/** Workers that die while they go through items, at each of their steps: no item is lost, and none that was recorded runs again. */
+/** Workers that die at each step of their items: every item runs, and a recorded item does not run again. */
 import { describe, expect, test } from 'vitest';
 import type { EachOptions } from '../../../../shared/tasks/task/context.ts';
 import { MEMORY_TTL_MS } from '../../../support/memory-queue.ts';

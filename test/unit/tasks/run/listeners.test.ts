@@ -1,4 +1,4 @@
-/** A session and a worker outlive many attempts: none leaves a listener behind, however it ends. */
+/** A session and a worker outlive many attempts: each attempt removes its listeners, however it ends. */
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';

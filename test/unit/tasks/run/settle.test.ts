@@ -1,4 +1,4 @@
-/** How a claim has ended and what follows from an attempt that threw: every decision by its own entries alone. */
+/** The end of a claim and the consequences of an attempt that threw: every decision by its own entries alone. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';

@@ -1,4 +1,4 @@
-/** Whatever code of the user's throws, and wherever it runs: the attempt fails with some text, its neighbours end, and the worker lives. */
+/** Any value thrown anywhere by the user's code: the attempt fails with some text, its neighbours end, and the worker continues. */
 import { expect, test } from 'vitest';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { DoNotRetry, RetryAfter } from '../../../../shared/tasks/task/control.ts';

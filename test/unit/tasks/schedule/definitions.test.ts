@@ -1,4 +1,4 @@
-/** A schedule that has no occurrence any more, and one that is not paused. */
+/** A schedule without further occurrences, and one that is not paused. */
 import { describe, expect, test } from 'vitest';
 import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defineSchedule } from '../../../../shared/tasks/schedule/declaration.ts';

@@ -1,4 +1,4 @@
-/** The walk past groups: names and shards of groups, and what is skipped. */
+/** The walk past groups: names and shards of groups, and skipped ones. */
 import { describe, expect, test } from 'vitest';
 import { groupPlace, parseGroupPlace } from '../../../../shared/tasks/rows/task/index-places.ts';
 import { placeInGroup } from '../../../../shared/tasks/rows/task/place.ts';

@@ -1,4 +1,4 @@
-/** An input that a schema refuses: what callers get, and what follows for a task that passes one on. */
+/** An input that a schema refuses: the callers' error, and the consequence for a task that passes one on. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';

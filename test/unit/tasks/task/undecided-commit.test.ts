@@ -26,7 +26,7 @@ function losing(what: 'transaction' | 'bar', count: number): (driver: DynamoDriv
 
 const BAR = 'SET #sequence = :sequence, #nonce = :nonce';
 
-/** What a task hears of its refused commit. */
+/** A task's view of its refused commit. */
 async function refusalOn(q: MemoryQueue, then: (task: TaskContext) => Promise<unknown> = async () => undefined) {
   let told: unknown;
   const commits = defineTask({

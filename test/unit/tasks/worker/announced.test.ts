@@ -1,4 +1,4 @@
-/** A worker that hears of tasks that were just enqueued. In simulated time, over an index that hides some of them. */
+/** A worker that receives announcements of new tasks. In simulated time, over an index that hides some of them. */
 import { beforeEach, expect, test } from 'vitest';
 import type { IdleWorld } from '../../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../../bench/idle-world.ts';
@@ -19,7 +19,7 @@ beforeEach(() => {
   begun = new Map();
 });
 
-/** Runs a scenario beside a worker of some slots, of which `long` takes one for as long as the scenario lasts. */
+/** Runs a scenario with a worker of some slots; `long` takes one of them for the whole scenario. */
 function beside(
   scenario: () => Promise<void>,
   { concurrency = 2, hidden = (_id: string): boolean => false, quickMs = 0 } = {},

@@ -1,4 +1,4 @@
-/** `claimCandidate`: which write each kind of candidate gets, and what follows from its outcome. */
+/** `claimCandidate`: the write for each kind of candidate, and the consequence of its outcome. */
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import type { Candidate } from '../../../../shared/tasks/picker/candidate.ts';

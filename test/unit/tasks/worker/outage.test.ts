@@ -1,4 +1,4 @@
-/** What a worker says when its requests get no answer: that the store is away, or that its own process stood still. */
+/** A worker's report when its requests get no answer: the store is unavailable, or its own process was suspended. */
 import { expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import type { Clock } from '../../../../shared/core/runtime/clock.ts';

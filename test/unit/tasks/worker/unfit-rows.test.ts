@@ -34,7 +34,7 @@ interface Companion {
   readonly attributes: readonly string[];
   /** Options of its tasks. Absent: they are a batch. */
   readonly options?: EnqueueOptions;
-  /** How the code of its tasks uses the row. @returns the second use, after the damage */
+  /** Uses the row in the code of its tasks. @returns the second use, after the damage */
   readonly use?: (hand: Hand) => Promise<() => Promise<unknown>>;
 }
 
