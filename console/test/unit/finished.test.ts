@@ -14,8 +14,16 @@ const QUERY: FinishedQuery = { queue: 'q', name: '', id: '', outcome: undefined 
 /** One task each second, of which every tenth failed once. */
 const ended = (count: number): readonly EndedEntry[] =>
   Array.from({ length: count }, (_, nth) => ({
-    ...{ queue: 'q', id: `t-${nth}`, kind: 'ended', state: 'done', name: 'send', label: `order o-${nth}` },
-    ...{ at: ago(1_000 * nth), attempts: nth % 10 === 0 ? 2 : 1, waitedMs: 1, ranMs: 2 },
+    queue: 'q',
+    id: `t-${nth}`,
+    kind: 'ended',
+    state: 'done',
+    name: 'send',
+    label: `order o-${nth}`,
+    at: ago(1_000 * nth),
+    attempts: nth % 10 === 0 ? 2 : 1,
+    waitedMs: 1,
+    ranMs: 2,
   }));
 
 async function look(entries: readonly EndedEntry[], query: Partial<FinishedQuery> = {}) {

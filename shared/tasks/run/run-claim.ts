@@ -66,7 +66,6 @@ export interface RunPorts {
   readonly lifeMs: number;
   /** Called when the task is handed back again without progress. `handBacks`: how many times in a row. */
   readonly onStalled?: (handBacks: number) => void;
-  /** Called when this run has added tasks to the queue. */
   readonly onFollowers?: (followers?: readonly TaskKey[]) => void;
   /** Called when a durable task waits until this time. */
   readonly onSuspended?: (readyAt: number) => void;
