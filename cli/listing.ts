@@ -23,10 +23,12 @@ export async function list<T extends Printable>(
   { limit }: LimitOptions,
   columns: Columns<T>,
   output: Output,
-  empty: string,
+  empty: string | (() => string),
 ): Promise<void> {
   const taken = await take(rows, limit);
-  output.answer(taken.rows, () => (taken.rows.length === 0 ? empty : tableText(taken.rows, columns)));
+  output.answer(taken.rows, () =>
+    taken.rows.length > 0 ? tableText(taken.rows, columns) : typeof empty === 'string' ? empty : empty(),
+  );
   if (taken.more) output.note(`shows the first ${limit} of more (see --limit)`);
 }
 

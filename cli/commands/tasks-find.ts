@@ -55,10 +55,10 @@ async function find(
   const now = runtime.clock.now();
   const before = connection.readUnits();
   const used = (): number => connection.readUnits() - before;
-  let stoppedIn: string | undefined;
+  let stopped: string | undefined;
   const within = <T>(rows: AsyncIterable<T>, where: string): AsyncIterable<T> =>
     upTo(maxReadUnits - used(), connection.readUnits, rows, () => {
-      stoppedIn ??= where;
+      stopped ??= `in ${where}`;
     });
   const record = await there.queues.glance(queue);
   const found: Found[] = [];
@@ -75,7 +75,9 @@ async function find(
     else keep({ id: entry.id, state: entry.state, name: entry.name, label: entry.label, key: entry.key, at: entry.at });
     if (found.length === limit) break;
   }
-  for await (const task of within(unfinishedTasks(there), 'the tasks that wait or run')) keep(openOne(task, now));
+  const open = 'the tasks that wait or run';
+  if (used() >= maxReadUnits) stopped ??= `before ${open}`;
+  else for await (const task of within(unfinishedTasks(there), open)) keep(openOne(task, now));
   const shown = found.sort((a, b) => b.at - a.at).slice(0, limit);
   output.answer(shown, () =>
     shown.length === 0
@@ -90,7 +92,7 @@ async function find(
         }),
   );
   const units = `${Math.ceil(used())} read units`;
-  const reading = stoppedIn === undefined ? units : `stopped after ${units}, in ${stoppedIn} (see --max-read-units)`;
+  const reading = stopped === undefined ? units : `stopped after ${units}, ${stopped} (see --max-read-units)`;
   output.note(printable(`${plural(read, 'task')} read, ${reading}; leasehold tasks show ID shows one task in full`));
   if (found.length > shown.length || found.length === limit)
     output.note(`shows the first ${limit}, and there may be more (see --limit)`);

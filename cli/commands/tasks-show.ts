@@ -107,7 +107,12 @@ function taskText(task: TaskRecord, { holder, awaited }: Shown, now: number): st
     ],
     ['its own', policyText(task.policy)],
     ['schedule', occurrenceText(task.schedule)],
-    ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
+    [
+      'failing',
+      task.failingSince === undefined || task.state === 'done'
+        ? undefined
+        : `since ${momentAndAge(task.failingSince, now)}`,
+    ],
     ['token', String(task.leaseCounter)],
     ['due', dueFact(task, now)],
     ['waits', task.state === 'ready' && task.isInGroup ? printable(waitsForKey(task)) : undefined],

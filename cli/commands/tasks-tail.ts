@@ -75,7 +75,7 @@ export interface End {
 /** Returns how the task ended, or how its last attempt failed; undefined if neither has happened. */
 export function endOf(task: TaskRecord): End | undefined {
   const { lastError, leaseCounter, claimedAt } = task;
-  const isFailure = task.state === 'dead' || (task.state === 'ready' && lastError !== undefined);
+  const isFailure = task.state === 'dead' || (task.state === 'ready' && lastError !== undefined && task.attempts > 0);
   if (!isFailure && task.state !== 'done' && task.state !== 'cancelled') return undefined;
   const at = 'finishedAt' in task ? task.finishedAt : (lastError?.at ?? 0);
   return {

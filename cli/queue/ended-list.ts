@@ -32,8 +32,9 @@ export async function listEnded(
   const record = await there.queues.glance(queue);
   if (record?.listedSince === undefined) return false;
   const found = there.operator.ended({ queue, shards: there.shards, states, since, until });
+  const others = new Set<string>();
   await list(
-    wanted(found, { name, failed }),
+    wanted(found, { name, failed }, others),
     { limit },
     {
       id: ({ id }) => shortened(id, 48),
@@ -46,7 +47,7 @@ export async function listEnded(
       ran: (entry) => spanOf(entry, 'ranMs'),
     },
     output,
-    `no ended tasks (${states.join(', ')}) in queue ${printable(queue)}`,
+    () => `no ended tasks (${states.join(', ')})${ofName(name, others)} in queue ${printable(queue)}`,
   );
   output.note(`complete since ${moment(record.listedSince)}; leasehold tasks show ID shows one task in full`);
   return true;
@@ -109,12 +110,27 @@ function spanOf(entry: EndedEntry, which: 'waitedMs' | 'ranMs'): string {
   return ms === undefined ? '' : span(ms);
 }
 
-/** A damaged entry is shown whatever is asked for: it may be the one that the user searches. */
+/** Says which names there are, if there is none of that one. */
+function ofName(name: string | undefined, others: ReadonlySet<string>): string {
+  if (name === undefined) return '';
+  const some = [...others].map((one) => shortened(one, 32));
+  return ` of ${shortened(name, 32)}${some.length === 0 ? '' : `, but of ${some.join(', ')},`}`;
+}
+
+const NAMES_SHOWN = 10;
+
+/**
+ * A damaged entry is shown whatever is asked for: it may be the one that the user searches.
+ * @param others receives names that are left out
+ */
 async function* wanted(
   entries: AsyncIterable<EndedEntry>,
   { name, failed }: { readonly name: string | undefined; readonly failed: boolean },
+  others = new Set<string>(),
 ): AsyncGenerator<EndedEntry> {
   for await (const entry of entries) {
+    if (entry.kind === 'ended' && entry.name !== undefined && entry.name !== name && others.size < NAMES_SHOWN)
+      others.add(entry.name);
     const isWanted =
       entry.kind === 'damaged' || ((name === undefined || entry.name === name) && (!failed || hasFailed(entry)));
     if (isWanted) yield entry;

@@ -98,6 +98,12 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(found.out).toContain('order o-7');
     expect(found.err).toMatch(/tasks read, \d+ read units/);
     expect((await run('tasks', 'list', '--state', 'done', ...queue)).err).toContain('complete since');
+    expect((await run('tasks', 'list', '--state', 'done', '--name', 'fin', ...queue)).out).toBe(
+      'no ended tasks (done) of fin, but of fine, in queue listed\n',
+    );
+    expect((await run('tasks', 'find', 'o-7', '--max-read-units', '1', ...queue)).err).toMatch(
+      /stopped after \d+ read units, before the tasks that wait or run \(see --max-read-units\)/,
+    );
     const wrong = await run('tasks', 'list', '--state', 'done', '--since', '2999-01-01T00:00:00Z', ...queue);
     expect(wrong).toMatchObject({ exitCode: 2 });
     expect(wrong.err).toContain('is in the future');

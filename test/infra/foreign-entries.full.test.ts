@@ -13,6 +13,7 @@ import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
   batchKey,
   deadPartitionKey,
+  endedPartitionKey,
   lineKey,
   lockKey,
   payloadKey,
@@ -40,7 +41,10 @@ const KEY = 'customer-7';
 const place = { table, queue: QUEUE, shards: 1 };
 
 const { stack, workers: media } = synthesize({ shards: 1 });
-const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: QUEUE, table: media.table, shards: 1 });
+const mail = new TaskWorkers(stack, 'Mail', {
+  ...{ entry: ENTRY, queue: QUEUE, table: media.table, shards: 1 },
+  listFinished: true,
+});
 const roles = {
   grantEnqueue: newRole(stack, 'enqueue', (role) => media.grantEnqueue(role)),
   grantReplace: newRole(stack, 'replace', (role) => media.grantReplace(role)),
@@ -89,6 +93,10 @@ const PARTITIONS = {
   },
   'list of schedules': { attributes: listed(`schedule#${QUEUE}`, (id) => id), flood: 5 },
   'list of the dead': { attributes: listed(deadPartitionKey(QUEUE, 0), (id) => id), flood: 5 },
+  'list of the finished': {
+    attributes: listed(endedPartitionKey(QUEUE, 0), (id) => `2026-08-01T00:00:00.000Z#done#any#1#1#1##${id}`),
+    flood: 60,
+  },
 } as const;
 const PRINCIPALS = [
   'grantEnqueue',
@@ -129,10 +137,9 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
 
   test('keep no worker, dispatcher or waker from the tasks of the queue, and are reported', async () => {
     await root.schedules.define('often', 'any', {}, { cron: '* * * * * *', missed: 'last' });
-    const ids = ['plain', 'of a tenant', ...['1', '2', '3'].map((nth) => `of a key ${nth}`)];
     await root.leasehold.tasks.enqueue('any', {}, { id: 'plain' });
     await root.leasehold.tasks.enqueue('any', {}, { id: 'of a tenant', tenant: 'zoo' });
-    for (const id of ids.slice(2)) await root.leasehold.tasks.enqueue('any', {}, { id, key: KEY, limit: 1 });
+    for (const id of IDS.slice(2)) await root.leasehold.tasks.enqueue('any', {}, { id, key: KEY, limit: 1 });
     await systemRuntime.clock.sleep(1_100);
 
     const waker = await gates.for(roles.mailWaker);
@@ -148,6 +155,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     const workerFunction = gates.logicalIdOf(mail.worker.function);
     stubHandler(dispatcher, place, {
       [ENV.workerFunction]: workerFunction,
+      [ENV.listFinished]: '1',
       AWS_ENDPOINT_URL_LAMBDA: dispatcher.endpoint,
     });
     const { handler: dispatch } = await import('../../functions/dispatch.ts');
@@ -162,10 +170,10 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     expect(tick).toMatchObject({ duplicate: false, recurred: 1, failedStarts: 0 });
     expect(tick.damaged).toBeGreaterThan(0);
     // The backlog counts tasks of the queue, and not what others have put there.
-    expect(tick.backlog).toBeLessThanOrEqual(ids.length + 1);
+    expect(tick.backlog).toBeLessThanOrEqual(IDS.length + 1);
     expect(woken[QUEUE]?.failedStarts ?? 0).toBe(0);
-    const states = await Promise.all(ids.map(async (id) => (await root.leasehold.tasks.get(id))?.state));
-    expect(states).toEqual(ids.map(() => 'done'));
+    const states = await Promise.all(IDS.map(async (id) => (await root.leasehold.tasks.get(id))?.state));
+    expect(states).toEqual(IDS.map(() => 'done'));
   });
 
   test('are in no list of an operator, who sees what is of the queue', async () => {
@@ -173,11 +181,13 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     const hands = openTools(gate.endpoint, place);
 
     const dead = await Array.fromAsync(hands.operator.dead());
+    const ended = await Array.fromAsync(hands.operator.ended({ shards: 1 }));
     const open = await Array.fromAsync(hands.operator.open({ shards: 1 }));
     const schedules = await Array.fromAsync(hands.schedules.list());
 
     expect(gate.refusals()).toEqual([]);
     expect(dead).toEqual([]);
+    expect(ended.map(({ id }) => id.replace(/@.*/, '')).sort()).toEqual([...IDS, 'often'].sort());
     expect(open.every(({ queue }) => queue === QUEUE)).toBe(true);
     expect(schedules.map(({ name }) => name)).toEqual(['often']);
     hands.close();
@@ -237,4 +247,5 @@ function listed(partition: string, place: (id: string) => string): Attributes {
   return (id) => ({ directoryKey: { S: partition }, directoryName: { S: place(id) } });
 }
 
+const IDS = ['plain', 'of a tenant', 'of a key 1', 'of a key 2', 'of a key 3'];
 const TASKS = { any: defineTask({ name: 'any', run: () => 'ok' }) };

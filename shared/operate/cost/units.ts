@@ -18,6 +18,8 @@ export interface VerbUnits {
  * A task's row by its state, without input and result; the bytes of a reference to a payload, and the payload's row without its text.
  */
 const BYTES = { ready: 300, running: 363, retried: 587, done: 347, reference: 135, payload: 119 };
+/** What the list of finished tasks adds to a row, and its entry in the index, of a task without a label. */
+const LISTED_BYTES = { inRow: 82, entry: 139 };
 /** The service's overhead per stored row. */
 const STORAGE_OVERHEAD_BYTES = 100;
 
@@ -37,7 +39,8 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
   const result = resultBytes === 0 ? 0 : 'result'.length + stored(resultBytes);
   const row = (bytes: number, perUnit = 1_024): number => Math.ceil(bytes / perUnit);
   const [ready, running] = [row(BYTES.ready + input), row(BYTES.running + input)];
-  const ended = Math.max(running, row(BYTES.done + input + result));
+  const doneBytes = BYTES.done + input + result + (listFinished ? LISTED_BYTES.inRow : 0);
+  const ended = Math.max(running, row(doneBytes));
   const entry = listFinished ? 1 : 0;
   const payloadBytes = isApart ? BYTES.payload + stored(inputBytes) : 0;
   const payload = row(payloadBytes);
@@ -66,8 +69,8 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
     endSession: units(1),
     acquirePermit: units(1),
     releasePermit: units(1),
-    /** Bytes of a finished task's own row, the service's own included. */
-    storedBytes: BYTES.done + input + result + STORAGE_OVERHEAD_BYTES,
+    /** Bytes of a finished task's own row and of its entry, the service's own included. */
+    storedBytes: doneBytes + STORAGE_OVERHEAD_BYTES + entry * (LISTED_BYTES.entry + STORAGE_OVERHEAD_BYTES),
   };
 }
 

@@ -4,6 +4,10 @@ import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { EVENTS } from '../../../../bench/events.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
+import { itemSizeBytes } from '../../../../shared/dynamo/engine/capacity.ts';
+import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
+import { verbTable } from '../../../../shared/operate/cost/units.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { Workload } from '../../../../shared/operate/cost/workload.ts';
 import { estimateCost, sizeOfJson } from '../../../../shared/operate/cost/estimate.ts';
@@ -106,6 +110,26 @@ describe('tasks with companion rows', () => {
     expect(report?.settled.done).toBe(TASKS);
     expect(measured(q)).toBeLessThanOrEqual(units);
     expect(estimated(sizeOfJson(input))).toBeLessThanOrEqual(units);
+  });
+
+  test('the list of finished tasks takes the bytes of the estimate in a row and its entry', async () => {
+    const bytes = [false, true].map(async (listFinished) => {
+      const q = openMemoryQueue();
+      if (listFinished) await q.queues.listFinished(QUEUE, undefined, true, stampOf(q.runtime));
+      const id = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
+      await q.client.enqueue(working(q, {}), inputs()[0], { id });
+      await q.work({ work: working(q, {}) }, { asksQueue: listFinished });
+      const row = (await q.read(taskKey(QUEUE, id)))!;
+      const { pk, sk, directoryKey, directoryName } = row as DynamoItem;
+      const entry = listFinished ? itemSizeBytes({ pk, sk, directoryKey, directoryName }) + 100 : 0;
+      return itemSizeBytes(row) + entry;
+    });
+    const [plain = 0, listed = 0] = await Promise.all(bytes);
+    const [of = 0, ofListed = 0] = [false, true].map(
+      (listFinished) => verbTable({ ...DEFAULT_WORKLOAD, listFinished }).storedBytes,
+    );
+
+    expect(listed - plain).toBe(ofListed - of);
   });
 
   test('random base64 costs no more than as text', () => {
