@@ -237,7 +237,7 @@ class Fleet {
     const { stores, runtime } = this.#idle.placeOf(`worker ${++this.#started}`);
     const startedAt = runtime.clock.monotonic();
     const surplus = { queue: IDLE_QUEUE, maxWorkers: MAX_WORKERS, timing: TIMING };
-    if ((await reasonToLeave({ ...stores, runtime }, surplus)) !== undefined) return;
+    if ((await reasonToLeave({ ...stores, runtime }, surplus)).reason !== undefined) return;
     const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, TIMING);
     const session = await SessionHolder.create(
       { timing: TIMING, name: workerName(IDLE_QUEUE), node: 'bench', behaviour: 'release', listed: false },

@@ -17,6 +17,7 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { acquirePermit, tryAcquirePermit } from '../shared/coordination/semaphore/acquire.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { wholeNumber } from './arguments.ts';
+import { measureFleets, shownFleets } from './permits-of-workers.ts';
 import { round, tableOf } from './figures.ts';
 import type { Place } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
@@ -59,7 +60,10 @@ export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
   const crowds: Figures[] = [];
   for (const crowd of CROWDS) crowds.push(await measure(crowd, settings));
-  console.log(settings.json ? JSON.stringify({ ...settings, crowds }) : shown(crowds));
+  const fleets = await measureFleets();
+  console.log(
+    settings.json ? JSON.stringify({ ...settings, crowds, fleets }) : `${shown(crowds)}\n${shownFleets(fleets)}`,
+  );
   return 0;
 }
 

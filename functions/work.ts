@@ -9,11 +9,11 @@ import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, MismatchError, assert } from '../shared/core/errors.ts';
-import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
 import type { SessionEvents } from '../shared/session/keep-alive.ts';
 import { describeBlock } from '../shared/session/event-loop-lag.ts';
-import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
+import { tryFleetPermit } from '../shared/coordination/semaphore/acquire.ts';
+import type { SemaphoreRecord } from '../shared/coordination/semaphore/semaphore.ts';
 import type { TaskEvents } from '../shared/tasks/run/events.ts';
 import type { TaskMiddleware } from '../shared/tasks/task/middleware.ts';
 import type { SdkClient } from '../shared/dynamo/wire/sdk.ts';
@@ -83,6 +83,7 @@ export function createWorkHandler(
   const unknownNames = env.timedNames.filter((name) => !registry.has(name));
   if (unknownNames.length > 0) telemetry.logger.warn('timedNames without a task', { names: unknownNames });
   const invocations = new WeakMap<Context, Invocation>();
+  const permitsSeen = new WeakMap<Context, readonly SemaphoreRecord[]>();
   const invocationOf = (context: Context): Invocation => {
     const found = invocations.get(context);
     assert(found !== undefined, 'the invocation was not opened');
@@ -102,13 +103,16 @@ export function createWorkHandler(
 
   const leaveIfSurplus: MiddlewareObj<WorkEvent, WorkResult> = {
     name: 'leaveIfSurplus',
-    before: async () => {
+    before: async ({ context }) => {
       const meter = createMeter();
       // Counted also if it fails: a throttled table may be the reason.
-      const reason = await reasonToLeave(connection.open(meter), env).finally(() => {
+      const { reason, parts } = await reasonToLeave(connection.open(meter), env).finally(() => {
         writeThrottles(telemetry.metrics, meter);
       });
-      if (reason === undefined) return undefined;
+      if (reason === undefined) {
+        permitsSeen.set(context, parts);
+        return undefined;
+      }
       const capacity = meter.read();
       telemetry.logger.info('worker not needed', { reason, capacity });
       return { permit: false, capacity };
@@ -138,7 +142,6 @@ export function createWorkHandler(
         const { meter, metrics, times, stores } = invocationOf(context);
         const session = sessionOf(context);
         const homeShards = validHomeShards(event, env);
-        const semaphores = new SemaphoreClient(stores, env.timing);
         const notNeeded = (reason: string): WorkResult => {
           const capacity = meter.read();
           telemetry.logger.info('worker not needed', { session: session.id, reason, capacity });
@@ -146,9 +149,10 @@ export function createWorkHandler(
         };
         if (!(await isFirstDelivery(event, context.awsRequestId, stores)))
           return notNeeded('its start was delivered before');
-        const permit = await semaphores
-          .tryAcquire(session, workersSemaphore(env.queue), { limit: env.maxWorkers })
-          .catch(mismatchOf);
+        const limit = env.maxWorkers;
+        const permit = await tryFleetPermit(env.queue, { limit }, session, stores, permitsSeen.get(context)).catch(
+          mismatchOf,
+        );
         // A deployment is changing `maxWorkers`. The next tick of its dispatcher puts the new number into effect.
         if (permit instanceof MismatchError) return notNeeded(permit.message);
         if (permit.kind === 'full') return notNeeded(`others are at work, and the limit is ${env.maxWorkers}`);

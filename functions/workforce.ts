@@ -3,6 +3,7 @@ import type { Planned } from '../shared/tasks/dispatch/planning.ts';
 import type { WorkerStarter } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { declareLimit } from '../shared/coordination/semaphore/change.ts';
+import { readWhole } from '../shared/coordination/semaphore/fleet.ts';
 import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
 import type { WakerStores } from '../shared/client/dispatch-stores.ts';
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
@@ -43,7 +44,7 @@ export function workforceOf(
     },
     declareLimit: () => declareLimit(permits, maxWorkers, stores),
     async liveHolders() {
-      const row = await stores.semaphores.get(permits);
+      const row = await readWhole(permits, stores.semaphores);
       return permitHolders(row === undefined ? undefined : await judgeSemaphore(row, env, stores));
     },
   };

@@ -4,6 +4,7 @@ import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { CountingRow } from '../../shared/operate/epoch/epoch-statements.ts';
 import { RAISES } from '../../shared/operate/epoch/epoch-statements.ts';
+import { splitKey } from '../../shared/dynamo/engine/keys.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { allOf } from '../../shared/core/runtime/all-of.ts';
 import { inFlight } from '../../shared/core/runtime/in-flight.ts';
@@ -135,7 +136,7 @@ function rowOf(item: Record<string, AttributeValue>): Row {
   const number = (attribute: string): number | undefined =>
     item[attribute]?.N === undefined ? undefined : Number(item[attribute].N);
   const [pk = '', sk = ''] = [text('pk'), text('sk')];
-  const raise = RAISES[sk]?.find(({ counter }) => number(counter) !== undefined);
+  const raise = RAISES[splitKey(sk)[0] ?? '']?.find(({ counter }) => number(counter) !== undefined);
   return {
     sk,
     id: text('id') ?? '',

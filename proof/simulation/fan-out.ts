@@ -12,6 +12,7 @@
  * Rows and permits that change while a plan is made are counted both for and against the plan, so either reading is right.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { TOKENS_PER_PART } from '../../shared/core/permit-parts.ts';
 import { SHOWS_WITHIN_MS } from '../../shared/tasks/dispatch/pending-starts.ts';
 import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
 import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
@@ -60,6 +61,11 @@ const HEARD_MS = 1_500;
 const SAMPLED = 25;
 const PERMITS = `permits#${QUEUE_NAME}`;
 
+const isOfPermits = (row: string): boolean => row === PERMITS || row.startsWith(`${PERMITS}/`);
+function permitsIn(rows: ReadonlyMap<string, DynamoItem>): readonly DynamoItem[] {
+  return [...rows].flatMap(([row, item]) => (isOfPermits(row) ? [item] : []));
+}
+
 export class FanOut {
   readonly #ports: FanOutPorts;
   readonly #profile: Profile;
@@ -82,7 +88,8 @@ export class FanOut {
   }
 
   on({ row, at, before, after }: Applied): void {
-    if (isTask(row) || row === PERMITS) this.#writtenAt.set(row, at);
+    if (isTask(row)) this.#writtenAt.set(row, at);
+    if (isOfPermits(row)) this.#writtenAt.set(PERMITS, at);
     if (!isTask(row)) return;
     if (before?.state === 'running') this.#count(String(before.session), -1, at);
     if (after?.state === 'running') this.#count(String(after.session), 1, at);
@@ -122,7 +129,9 @@ export class FanOut {
     const rows = this.#ports.rows();
     const sessions = sessionsIn(rows, now, this.#profile);
     // The permit of a crashed worker stays in the row until its capacity is needed.
-    const holders = holdersOf(rows.get(PERMITS)).filter(({ session }) => !isOpenAt(now, sessions.get(session)));
+    const holders = permitsIn(rows)
+      .flatMap(holdersOf)
+      .filter(({ session }) => !isOpenAt(now, sessions.get(session)));
     const free = holders.filter(
       ({ session }) =>
         sessions.get(session)?.isAlive === true && (this.#running.get(session) ?? 0) < this.#settings.concurrency,
@@ -194,7 +203,8 @@ export class FanOut {
   }
 
   get #token(): number {
-    return Number(this.#ports.rows().get(PERMITS)?.leaseCounter ?? 0);
+    const counters = permitsIn(this.#ports.rows()).map(({ leaseCounter }) => Number(leaseCounter) % TOKENS_PER_PART);
+    return counters.reduce((all, one) => all + one, 0);
   }
 
   /** The starts of wakers until then, minus starts that may already have a permit. */

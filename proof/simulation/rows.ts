@@ -27,10 +27,11 @@ export function rowsWrittenBy<K extends DynamoKind>(kind: K, input: DynamoCalls[
   });
 }
 
-/** The row that a request asks for by its key. */
+/** The row, or the partition of the table, that a request asks for by its key. */
 export function rowReadBy(input: object): string | undefined {
-  const { Key } = input as { readonly Key?: { readonly pk?: unknown } };
-  return typeof Key?.pk === 'string' ? Key.pk : undefined;
+  const { Key, ExpressionAttributeValues: values } = input as Write;
+  const pk = Key?.pk ?? (isPoll(input) ? undefined : values?.[':pk']);
+  return typeof pk === 'string' ? pk : undefined;
 }
 
 /** Whether a request is a query of an index: all but a few of those look for tasks. */

@@ -13,6 +13,7 @@ export interface Model {
     | 'Commit'
     | 'Lock'
     | 'Semaphore'
+    | 'Fleet'
     | 'WaitGroup'
     | 'RateLimit'
     | 'Key'
@@ -88,6 +89,7 @@ const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
   ],
   Commit: onRequests('Commit', 'Commit', 'CommitGaveUp'),
   Semaphore: [],
+  Fleet: [],
   WaitGroup: onRequests('Group', 'Group', 'GroupGaveUp'),
   RateLimit: onRequests('Bucket', 'Taker', 'TakerGaveUp'),
   Key: onRequests('Key', 'Key', 'KeyGaveUp'),
@@ -107,6 +109,7 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   ],
   Commit: ['I0_Told', 'I16_Once', 'I17_AckTrue', 'BAR_Known'],
   Semaphore: ['I0_Told', 'I3_Tokens', 'I7_Delay', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
+  Fleet: ['I0_Told', 'I11_Held', 'FLEET_Most', 'FLEET_Share', 'FLEET_Agreed'],
   WaitGroup: ['I13_Counts', 'I13_Late', 'I13_Final', 'I13_Lost', 'I13_Lease'],
   RateLimit: ['RATE_Level', 'RATE_Once', 'RATE_Grows'],
   Key: ['KEY_Limit', 'KEY_Exact', 'KEY_InSight', 'I5_NoOrphan', 'I14_One'],
@@ -245,6 +248,13 @@ export const MODELS: readonly Model[] = [
     what: 'two contend for a permit: evictions, sessions that are ended by force, and holders that hear nothing of it',
     module: 'Semaphore',
     constants: { ...OF_SEMAPHORES, Faults: '2' },
+    without: [],
+  },
+  {
+    name: 'fleet',
+    what: 'three workers contend for the permits of two rows, while the limit is dealt anew, twice',
+    module: 'Fleet',
+    constants: { ...OF_REQUESTS, c: 'c', Workers: '{a, b, c}', Limits: '{1, 2}', Deals: '3' },
     without: [],
   },
   {

@@ -36,7 +36,7 @@ async function startWorker(): Promise<() => void> {
 async function ask(maxWorkers = MAX_WORKERS) {
   const { stores, runtime } = idle.placeOf('started');
   const before = idle.meter.read();
-  const reason = await reasonToLeave({ ...stores, runtime }, { queue: IDLE_QUEUE, maxWorkers, timing });
+  const { reason } = await reasonToLeave({ ...stores, runtime }, { queue: IDLE_QUEUE, maxWorkers, timing });
   const after = idle.meter.read();
   return { reason, requests: after.requests - before.requests, writeUnits: after.writeUnits - before.writeUnits };
 }

@@ -9,6 +9,7 @@ const isFull = (error: unknown) => {
   if (!(error instanceof SemaphoreFullError)) throw error;
   return 'full';
 };
+const WORKERS = 'workers/q';
 const RATE = { rate: 1, per: '1s', burst: 3 } as const;
 const holdsPermit = ({ mine }: Party) => mine.permit('s', { limit: 2 });
 const theyHoldPermit = ({ theirs }: Party) => theirs.permit('s', FULL);
@@ -82,6 +83,11 @@ export const SEMAPHORES = [
   scene('semaphore.get', 'read a semaphore', {
     before: theyHoldPermit,
     act: ({ here }) => here.leasehold.semaphores.get('s'),
+  }),
+  scene('semaphore.parts', 'take a permit of a queue with many workers', {
+    before: ({ here }) => here.leasehold.semaphores.declareLimit(WORKERS, 12),
+    act: ({ mine }) => mine.tryPermit(WORKERS, { limit: 12 }),
+    rivals: { 'another takes one': ({ theirs }) => theirs.tryPermit(WORKERS, { limit: 12 }) },
   }),
   scene('semaphore.page', 'list semaphores', {
     before: theyHoldPermit,

@@ -79,11 +79,14 @@ export function remains(rows: readonly DynamoItem[]): string {
 export function alike(text: string): string {
   return text
     .replace(TIME, 'TIME')
+    .replace(CLAIMED_AT, 'TIME')
     .replace(ID, '$1')
     .replace(ATTEMPTS, 'after some attempts')
     .replace(WAITED, '$1WAITED#');
 }
 
+/** In the text of a permit's claim, in base 36. */
+const CLAIMED_AT = /(?<=\/)[lm][0-9a-z]{7}\b/g;
 /** In milliseconds, in seconds, and as texts of the schedules. */
 const TIME = /\b0*1[78]\d{8}(?:\d{3}|)\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z\b/g;
 const ID = /\b(here|there)-\d{4}\b/g;

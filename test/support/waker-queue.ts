@@ -136,6 +136,7 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
         },
         { store: { ...stores.sessions, renew }, runtime, gauge: noSkewGauge },
       );
+      await semaphores.declareLimit(name, all.maxWorkers);
       const permit = await semaphores.tryAcquire(session, name, { limit: all.maxWorkers });
       if (permit.kind !== 'acquired') throw new Error('no permit');
       return {

@@ -1,6 +1,7 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and reports that. */
 import { workerName } from '../../../shared/tasks/dispatch/live-workers.ts';
 import { wantedNow } from '../../../shared/tasks/dispatch/wanted-now.ts';
+import { readWhole } from '../../../shared/coordination/semaphore/fleet.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import type { ListedEntry } from '../../../shared/tasks/queue/listing.ts';
 import { isPausedTenant } from '../../../shared/tasks/task/queue-store.ts';
@@ -166,7 +167,7 @@ export class QueueRead {
   }
 
   async #readWorkers(stores: Stores, listed: readonly string[]): Promise<QueueFigures['workers']> {
-    const semaphore = await stores.semaphores.get(workersSemaphore(this.queue));
+    const semaphore = await readWhole(workersSemaphore(this.queue), stores.semaphores);
     this.#permits = semaphore?.holders ?? [];
     const holders = new Set(this.#permits.map(({ session }) => session));
     await this.#book.refresh(stores, [...holders, ...listed], { limit: SESSIONS_PER_LOOK });

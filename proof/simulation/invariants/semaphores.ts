@@ -5,10 +5,12 @@
  *   affects only the named permits, or the permits of expired sessions. While clocks hold,
  *   no holder believes in a permit that is gone, whoever took it away. Excused are only ends whose callers asked for less
  *   (`hasty-ends.ts`).
+ *   The workers of a queue never have more permits in all than the highest limit under which one of them began.
  * I12 limit change: another limit takes no permit away, and admits no contender before there is capacity.
  * I7 lock-delay (while clocks hold), for the capacity of expired and evicted holders.
  * L5 order: while the queue is not empty, only its head is admitted.
  */
+import { PERMITS_PER_PART } from '../../../shared/core/permit-parts.ts';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, Belief, Called } from '../history.ts';
 import { HastyEnds } from './hasty-ends.ts';
@@ -37,6 +39,8 @@ export const semaphores: Family = (assumptions, report) => {
   const ended = new Map<string, SessionEnd>();
   const believers = new Map<string, Set<Belief>>();
   const rows = new Map<string, DynamoItem>();
+  /** By row and token: the limit under which a worker's permit was given. */
+  const under = new Map<string, number>();
   const hasty = new HastyEnds();
 
   function onApplied(event: Applied): void {
@@ -56,7 +60,7 @@ export const semaphores: Family = (assumptions, report) => {
     const were = holdersOf(before);
     const are = holdersOf(after);
     const held = are.reduce((sum, { permits }) => sum + permits, 0);
-    if (Number(after.free) !== Number(after.limit) - held)
+    if (Number(after.free) !== shareOf(row, Number(after.limit)) - held)
       report('I11', row, `says ${String(after.free)} of ${String(after.limit)} are free, and ${held} are held`);
     const removed = were.filter(({ claim }) => !are.some((holder) => holder.claim === claim));
     const added = are.filter(({ claim }) => !were.some((holder) => holder.claim === claim));
@@ -70,6 +74,7 @@ export const semaphores: Family = (assumptions, report) => {
   function onAdmitted({ row, before, after }: Applied, holder: Holder, lastToken: number): void {
     if (Number(after?.free) < 0)
       report('I11', row, `${holder.claim} was admitted beyond the limit of ${String(after?.limit)}`);
+    onWorker(row, holder, Number(after?.limit));
     if (holder.token <= lastToken || holder.token !== after?.leaseCounter)
       report('I11', row, `${holder.claim} was admitted with token ${holder.token} after ${lastToken}`);
     const queue = ticketsOf(before);
@@ -78,6 +83,23 @@ export const semaphores: Family = (assumptions, report) => {
     const ahead = (place < 0 ? queue : queue.slice(0, place)).filter((claim) => still.has(claim));
     if (ahead.length > 0)
       report('L5', row, `${holder.claim} was admitted before ${ahead.join(', ')}, which queue ahead`);
+  }
+
+  /** In the middle of a change, parts of a fleet have different limits. */
+  function onWorker(row: string, { token }: Holder, limit: number): void {
+    if (!row.startsWith('permits#')) return;
+    under.set(`${row} ${token}`, limit);
+    const [fleet] = row.split('/');
+    const parts = [...rows].filter(([part]) => part.split('/')[0] === fleet);
+    const held = parts.flatMap(([part, item]) =>
+      holdersOf(item).map((holder) => under.get(`${part} ${holder.token}`) ?? 0),
+    );
+    if (held.length > Math.max(...held))
+      report(
+        'I11',
+        row,
+        `${held.length} workers have permits, of which none began under a limit above ${Math.max(...held)}`,
+      );
   }
 
   function onRemoved(event: Applied, holder: Holder): void {
@@ -162,4 +184,11 @@ export function holdersOf(row: DynamoItem | undefined): readonly Holder[] {
 export function ticketsOf(row: DynamoItem | undefined): readonly string[] {
   const waiting = (row?.waiting ?? []) as readonly string[];
   return waiting.map((ticket) => ticket.slice(0, ticket.lastIndexOf('@')));
+}
+
+/** What a row may give: all, or a part of a fleet its share. */
+function shareOf(row: string, limit: number): number {
+  if (!row.startsWith('permits#')) return limit;
+  const [, part = '0'] = /\/permits#(\d+)$/.exec(row) ?? [];
+  return Math.min(PERMITS_PER_PART, Math.max(0, limit - Number(part) * PERMITS_PER_PART));
 }

@@ -34,6 +34,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/coordination/waitgroup/group.ts': { PAGE_LIMIT: FEW(250) },
   'shared/coordination/waitgroup/wait-for-members.ts': { READ_LIMIT: FEW(25), STRIDE_LIMIT: FEW(250), PAUSES: SOONER },
   'shared/coordination/waitgroup/waitgroup.ts': { MEMBERS_PER_ADD: FEW(99) },
+  'shared/core/permit-parts.ts': { PERMITS_PER_PART: FEW(10) },
   'shared/core/wait/retry-contended.ts': { BACKOFF: SOONER, CONTENTION_MS: [1_000, 20_000], MIN_ROUNDS: FEW(5) },
   'shared/core/wait/wait.ts': { SPREAD: SOONER },
   'shared/dynamo/engine/batches.ts': { BATCH_LIMIT: FEW(100) },

@@ -1,19 +1,23 @@
 /** Acquires permits: checks the arguments, and checks the session's trust before and after. */
-import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
+import { ConfigurationError, MismatchError, StoreUnavailableError } from '../../core/errors.ts';
+import { PERMITS_PER_PART, partName, queueOfFleet } from '../../core/permit-parts.ts';
+import type { Random } from '../../core/runtime/random.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, waitFor as wait } from '../../core/wait/wait.ts';
+import { SessionVerdicts } from '../../session/session-verdicts.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './semaphore-contender.ts';
-import { SemaphoreContender } from './semaphore-contender.ts';
+import { SemaphoreContender, full } from './semaphore-contender.ts';
+import { oldestHolders, readParts, wholeOf } from './fleet.ts';
 import { giveBackPermit } from './give-back.ts';
 import { settleLater, settleNow } from './unresolved-semaphores.ts';
 import { PermitBook } from './permit-book.ts';
 import { Permit } from './permit.ts';
-import type { PermitRecord } from './semaphore.ts';
-import { describeSemaphore, validLimit, validPermits } from './semaphore.ts';
+import type { PermitRecord, SemaphoreRecord } from './semaphore.ts';
+import { describeSemaphore, ensureSameLimit, validLimit, validPermits } from './semaphore.ts';
 
 export interface PermitOptions {
   /** Total number of permits. All contenders must declare the same number. */
@@ -47,8 +51,76 @@ export async function tryAcquirePermit(
   ports: SemaphorePorts,
 ): Promise<PermitAcquisition> {
   validOptions('the options of a permit', options, PERMIT_OPTIONS);
-  const asked = { ...request(name, options, session, ports), queueUntil: undefined };
-  return acquire(asked, session, ports, (contender) => contender.ask(), granting(name, session, ports));
+  const queue = queueOfFleet(name);
+  if (queue !== undefined) return tryFleetPermit(queue, options, session, ports);
+  return tryOnce(name, options, session, ports, (contender) => contender.ask());
+}
+
+/**
+ * Tries to take a permit of a queue's workers, which are dealt over parts: at random among those with free capacity, so that workers that
+ * start at the same time rarely meet. If no part has any, it judges the sessions of the oldest permits, because the permit of a crashed
+ * worker becomes the oldest in time.
+ * @param seen the parts, if the caller has just read them
+ * @throws as `tryAcquirePermit`, also if nobody has dealt the permits yet
+ */
+export async function tryFleetPermit(
+  queue: string,
+  options: PermitOptions,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+  seen?: readonly SemaphoreRecord[],
+): Promise<PermitAcquisition> {
+  const first = partName(queue, 0);
+  const limit = validLimit(describeSemaphore(first), options.limit);
+  if (limit <= PERMITS_PER_PART) return tryOnce(first, options, session, ports, (contender) => contender.ask());
+  const parts = seen ?? (await readParts({ queue, limit }, ports.semaphores));
+  const whole = wholeOf(parts);
+  const dealt = parts.filter(({ declared }) => declared === limit);
+  if (whole === undefined) throw noPermitsYet(queue);
+  if (dealt.length === 0) ensureSameLimit(whole, limit);
+  const [open, closed] = [dealt.filter(({ free }) => free > 0), dealt.filter(({ free }) => free <= 0)];
+  // After the limit was lowered, parts may have free capacity while more workers than the limit still run.
+  const isFull = whole.free <= 0 || open.length === 0;
+  for (const part of isFull ? await withDeadHolders(closed, session, ports) : byChance(open, ports.runtime.random)) {
+    const tried = await tryOnce(part.name, options, session, ports, (contender) => contender.enter(part), isFull);
+    if (tried.kind === 'acquired') return tried;
+  }
+  return full(whole, null);
+}
+
+async function withDeadHolders(
+  parts: readonly SemaphoreRecord[],
+  session: SessionHolder,
+  ports: SemaphorePorts,
+): Promise<readonly SemaphoreRecord[]> {
+  const oldest = new Set(oldestHolders(parts).map(({ session: id }) => id));
+  const verdicts = await new SessionVerdicts(ports, session.timing.maxClockSkewMs).judge(oldest);
+  return parts.filter(({ holders }) => holders.some(({ session: id }) => verdicts.get(id)?.kind === 'free'));
+}
+
+/** Returns the parts in a random order, in which those with more free permits tend to come first. */
+function byChance(parts: readonly SemaphoreRecord[], random: Random): readonly SemaphoreRecord[] {
+  return parts
+    .map((part) => ({ part, draw: random.next() ** (1 / part.free) }))
+    .toSorted((one, other) => other.draw - one.draw)
+    .map(({ part }) => part);
+}
+
+function noPermitsYet(queue: string): MismatchError {
+  const what = describeSemaphore(partName(queue, 0));
+  return new MismatchError(what, `${what} has no permits yet: the queue's next tick or wake deals them`);
+}
+
+function tryOnce(
+  name: string,
+  options: PermitOptions,
+  session: SessionHolder,
+  ports: SemaphorePorts,
+  contend: (contender: SemaphoreContender) => Promise<Admission>,
+  mayJudge = true,
+): Promise<PermitAcquisition> {
+  const asked = { ...request(name, options, session, ports), queueUntil: undefined, mayJudge };
+  return acquire(asked, session, ports, contend, granting(name, session, ports));
 }
 
 /**

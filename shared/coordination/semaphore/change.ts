@@ -1,25 +1,67 @@
 import { stampOf } from '../../core/lease/stamp.ts';
+import { capacityOf, partName, partsFor, queueOfFleet } from '../../core/permit-parts.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { SemaphoreRecord } from './semaphore.ts';
-import { describeSemaphore, validLimit, withDeclared } from './semaphore.ts';
-import type { DeclaringStore } from './semaphore-store.ts';
+import { describeSemaphore, validLimit, withDeclared, withLimit } from './semaphore.ts';
+import type { DeclaringStore, NewSemaphore } from './semaphore-store.ts';
 
 interface ChangePorts {
   readonly semaphores: DeclaringStore;
   readonly runtime: Runtime;
 }
 
+type Change = (semaphore: SemaphoreRecord) => SemaphoreRecord;
+
+const PARTS_IN_FLIGHT = 10;
+
 /**
  * Sets the limit that contenders must agree on, and creates the semaphore if it is missing; one read if nothing changes.
+ * A fleet's limit is dealt over its parts: the first part decides which limit is in effect, and the others follow.
+ * A change that is cut off in the middle is completed by the next call.
  * @throws ConfigurationError
  */
 export async function declareLimit(name: string, limit: number, ports: ChangePorts): Promise<void> {
   validLimit(describeSemaphore(name), limit);
-  const change = (row: SemaphoreRecord): SemaphoreRecord => (row.declared === limit ? row : withDeclared(row, limit));
-  if ((await changeSemaphore(name, change, ports)) !== undefined) return;
-  const created = await ports.semaphores.create({ name, limit }, undefined, stampOf(ports.runtime));
-  if (created.kind !== 'applied') await declareLimit(name, limit, ports);
+  const queue = queueOfFleet(name);
+  if (queue === undefined) {
+    await declareRow({ name, limit }, (row) => declaring(row, limit), ports);
+    return;
+  }
+  const parts = await ports.semaphores.parts(queue, { consistent: true });
+  const known = new Map(parts.map((part) => [part.name, part]));
+  const head = known.get(name);
+  const { limit: inEffect } =
+    head?.declared === limit ? head : await declareRow({ name, limit }, (row) => declaring(row, limit), ports);
+  const needed = Array.from({ length: partsFor(inEffect) }, (_, part) => partName(queue, part));
+  const others = [...new Set([...needed, ...known.keys()])].filter((part) => {
+    const row = known.get(part);
+    return part !== name && (row?.declared !== limit || row.limit !== inEffect);
+  });
+  const dealt = (row: SemaphoreRecord): SemaphoreRecord =>
+    row.declared === limit && row.limit === inEffect ? row : withLimit({ ...row, declared: limit }, inEffect);
+  const falls = (part: string): boolean => {
+    const row = known.get(part);
+    return row !== undefined && capacityOf({ ...row, limit: inEffect }) < capacityOf(row);
+  };
+  for (const round of [others.filter(falls), others.filter((part) => !falls(part))]) {
+    const run = inFlight(PARTS_IN_FLIGHT);
+    await allOf(round.map((part) => run(() => declareRow({ name: part, limit, inEffect }, dealt, ports))));
+  }
+}
+
+function declaring(row: SemaphoreRecord, limit: number): SemaphoreRecord {
+  return row.declared === limit ? row : withDeclared(row, limit);
+}
+
+async function declareRow(wanted: NewSemaphore, change: Change, ports: ChangePorts): Promise<SemaphoreRecord> {
+  const { semaphores, runtime } = ports;
+  const changed = await changeSemaphore(wanted.name, change, ports);
+  if (changed !== undefined) return changed;
+  const created = await semaphores.create(wanted, undefined, stampOf(runtime));
+  return created.kind === 'applied' ? created.row : declareRow(wanted, change, ports);
 }
 
 /**
@@ -29,7 +71,7 @@ export async function declareLimit(name: string, limit: number, ports: ChangePor
  */
 export async function changeSemaphore(
   name: string,
-  change: (semaphore: SemaphoreRecord) => SemaphoreRecord,
+  change: Change,
   ports: ChangePorts,
 ): Promise<SemaphoreRecord | undefined> {
   const { semaphores, runtime } = ports;

@@ -7,6 +7,7 @@ import type { Closing } from '../../session/session-record.ts';
 import { closingOf, trustedUntil } from '../../session/session-record.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
+import { partName, partOfToken, queueOfFleet } from '../../core/permit-parts.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
@@ -14,6 +15,7 @@ import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { PermitAcquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './acquire.ts';
 import { changeSemaphore, declareLimit } from './change.ts';
+import { readWhole } from './fleet.ts';
 import type { SemaphorePorts } from './semaphore-contender.ts';
 import type { HolderRecord, SemaphoreRecord } from './semaphore.ts';
 import { describeSemaphore, validLimit, withLimit } from './semaphore.ts';
@@ -70,10 +72,10 @@ export class SemaphoreClient {
 
   /**
    * Returns the current holders without changing anything; undefined if the semaphore was never acquired or declared.
-   * Two reads: the row, and the sessions of its holders.
+   * Two reads: the row, or the rows of a fleet, and the sessions of its holders.
    */
   async get(name: string): Promise<SemaphoreState | undefined> {
-    const row = await this.#ports.semaphores.get(validName('semaphore', name));
+    const row = await readWhole(validName('semaphore', name), this.#ports.semaphores);
     return row === undefined ? undefined : judgeSemaphore(row, this.#options, this.#ports);
   }
 
@@ -114,7 +116,11 @@ export class SemaphoreClient {
       const wanted = limit === 'declared' ? row.declared : limit;
       return row.limit === wanted ? row : withLimit(row, wanted);
     };
-    return (await changeSemaphore(name, change, this.#ports)) !== undefined;
+    // The parts that a higher limit needs are created by the queue's next tick.
+    const rows = await this.#rowsOf(name);
+    const changed: unknown[] = [];
+    for (const row of rows) changed.push(await changeSemaphore(row, change, this.#ports));
+    return changed[0] !== undefined;
   }
 
   /**
@@ -131,11 +137,13 @@ export class SemaphoreClient {
     validName('reason', reason);
     const askedMs = givenMs('lockDelay', lockDelay);
     const { semaphores, runtime } = this.#ports;
+    const queue = queueOfFleet(name);
+    const part = queue === undefined ? name : partName(queue, partOfToken(token));
     return retryContended(
       describeSemaphore(name),
       runtime,
       async ({ earlierAttempt }): Promise<EvictedPermit | undefined | Contended> => {
-        const row = await semaphores.get(name);
+        const row = await semaphores.get(part);
         const holder = row?.holders.find(
           (candidate) => candidate.token === token && candidate.closedUntil === undefined,
         );
@@ -146,11 +154,19 @@ export class SemaphoreClient {
         const { isLive, closing, believedUntil } = await this.#takingFrom(holder, askedMs);
         const eviction = { by, reason, ...closing, isLive };
         // Refused: it was released, or its session was renewed or ended, in between. Another read shows which.
-        const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
+        const outcome = await semaphores.evict(part, holder, eviction, stampOf(runtime));
         if (outcome.kind === 'refused') return contended(outcome);
         return { ...holder, closedUntil: outcome.closedUntil, trustedUntil: believedUntil };
       },
     );
+  }
+
+  /** Returns the names of the rows of a semaphore: for a fleet, its parts. */
+  async #rowsOf(name: string): Promise<readonly string[]> {
+    const queue = queueOfFleet(name);
+    if (queue === undefined) return [name];
+    const parts = await this.#ports.semaphores.parts(queue, { consistent: true });
+    return parts.map((part) => part.name);
   }
 
   /** If the holder's session row is damaged, we cannot notify the holder, so the longest lock-delay applies. */

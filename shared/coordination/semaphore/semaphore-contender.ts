@@ -87,6 +87,8 @@ export interface Request {
   readonly claim: PermitClaim;
   /** Set for a fair contender, which queues until this time at most. */
   readonly queueUntil: number | undefined;
+  /** False: if the row is full, it judges no sessions, because another part of a fleet has free capacity. */
+  readonly mayJudge?: boolean;
 }
 
 export class SemaphoreContender {
@@ -118,6 +120,12 @@ export class SemaphoreContender {
   async ask(): Promise<Admission> {
     this.#ensureClock();
     await this.#admit();
+    return this.#pursue();
+  }
+
+  /** Tries to enter a row that the caller has just read: one write if there is free capacity. @throws as `ask` */
+  async enter(row: SemaphoreRecord): Promise<Admission> {
+    this.#seen = row;
     return this.#pursue();
   }
 
@@ -218,6 +226,7 @@ export class SemaphoreContender {
     this.#turnAt = place < 0 ? undefined : this.#pollAt(place, row);
     // The first in the queue judges all sessions. The others do it only sometimes, because earlier waiters may have crashed.
     if (place > 0 && this.#ports.runtime.random.next() * place >= 1) return full(row, null);
+    if (this.#request.mayJudge === false) return full(row, null);
     const { pruned, until } = await this.#inspector.survey(row);
     if (canAcquire(pruned, claim)) return this.#replace(row, withHolder(pruned, claim));
     if (this.#shouldQueue(row)) return this.#queue(row, pruned);
@@ -272,6 +281,6 @@ function rowAfter(outcome: Outcome<SemaphoreRecord>): SemaphoreRecord | undefine
   return outcome.kind === 'applied' ? outcome.row : outcome.current;
 }
 
-function full({ limit, free, holders, waiting }: SemaphoreRecord, until: number | null): Full {
+export function full({ limit, free, holders, waiting }: SemaphoreRecord, until: number | null): Full {
   return { kind: 'full', inUse: limit - free, limit, holders, waiting: waiting.length, until };
 }

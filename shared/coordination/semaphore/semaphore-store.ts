@@ -7,6 +7,8 @@ export interface NewSemaphore {
   readonly name: string;
   /** The limit that the contender declares. */
   readonly limit: number;
+  /** The limit in effect when it is created, if an operator has set another. */
+  readonly inEffect?: number;
 }
 
 /** A permit that an operator evicts. The lock-delay counts from the applied attempt. */
@@ -74,9 +76,11 @@ export interface SemaphoreStore {
 
   /** Strongly consistent. */
   get(name: string): Promise<SemaphoreRecord | undefined>;
+  /** Returns the existing parts of a queue's permits, in order. */
+  parts(queue: string, options: { readonly consistent: boolean }): Promise<readonly SemaphoreRecord[]>;
   /** A page of the names that begin with `prefix`, in order. Eventually consistent. */
   page(prefix: string, after: unknown): Promise<{ readonly names: readonly string[]; readonly next: unknown }>;
 }
 
-/** The operations that are needed to declare a limit. */
-export type DeclaringStore = Pick<SemaphoreStore, 'create' | 'replace' | 'get'>;
+/** The operations that are needed to declare a limit, and to read a fleet. */
+export type DeclaringStore = Pick<SemaphoreStore, 'create' | 'replace' | 'get' | 'parts'>;

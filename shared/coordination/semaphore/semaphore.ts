@@ -40,6 +40,7 @@
  *                     all live: refused, with the earliest end; or queue, if fair
  */
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
+import { capacityOf } from '../../core/permit-parts.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
 
 /** Everything about a permit that is known before it is admitted: its identity. */
@@ -83,7 +84,7 @@ export interface SemaphoreRecord {
   readonly limit: number;
   /** The limit that its contenders declare; they must agree. */
   readonly declared: number;
-  /** The limit minus the permits held. Below zero after the limit was lowered. */
+  /** The limit, or of a part its share of the limit, minus the permits held. Below zero after the limit was lowered. */
   readonly free: number;
   readonly leaseCounter: number;
   /** Grows with each write. */
@@ -185,7 +186,7 @@ export function withoutDead(
   const waiting = semaphore.waiting.filter((ticket) => !isDead(ticket) && openBefore < ticket.until);
   const kept = new Set<PermitClaim>([...holders, ...waiting]);
   const removed = [...semaphore.holders, ...semaphore.waiting].filter((claim) => !kept.has(claim));
-  return { ...withLeft(semaphore, removed), holders, waiting, free: semaphore.limit - permitsHeld(holders) };
+  return { ...withLeft(semaphore, removed), holders, waiting, free: capacityOf(semaphore) - permitsHeld(holders) };
 }
 
 /** Returns the semaphore after these claims were released or abandoned: their blind requests are refused from now on. */
@@ -207,7 +208,7 @@ export function foldedFloor({ left, floor }: SemaphoreRecord): number {
 
 /** Returns the semaphore with another limit in effect; current holders keep their permits. */
 export function withLimit(semaphore: SemaphoreRecord, limit: number): SemaphoreRecord {
-  return { ...semaphore, limit, free: limit - permitsHeld(semaphore.holders) };
+  return { ...semaphore, limit, free: capacityOf({ ...semaphore, limit }) - permitsHeld(semaphore.holders) };
 }
 
 /** Returns the semaphore with another declared limit, which is also in effect unless an operator has set one. */

@@ -3,13 +3,11 @@
  * The parts of a key are escaped, so that distinct tuples always give distinct keys:
  * `#` separates parts and `%` escapes, and an escaped part contains no `#`.
  */
+import { parsePart, partName } from '../../core/permit-parts.ts';
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
-
-/** Prefix of the semaphores that limit the workers of queues, see `workersSemaphore`. */
-const WORKERS_PREFIX = 'workers/';
 
 export interface RowKey {
   readonly pk: string;
@@ -20,15 +18,18 @@ export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
 export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
 /**
  * The permits of a queue's workers have separate keys, so that a policy can grant them by key and refuse them to a program that only
- * coordinates.
+ * coordinates. The parts of one queue share a partition, so one query reads them.
  */
-export const semaphoreKey = (name: string): RowKey =>
-  name.startsWith(WORKERS_PREFIX)
-    ? rowKey('permits', [name.slice(WORKERS_PREFIX.length)])
-    : rowKey('semaphore', [name]);
-export function semaphoreName(pk: string): string {
+export function semaphoreKey(name: string): RowKey {
+  const { queue, part = 0 } = parsePart(name) ?? {};
+  if (queue === undefined) return rowKey('semaphore', [name]);
+  const key = rowKey('permits', [queue]);
+  return part === 0 ? key : { ...key, sk: joinKey([key.sk, String(part)]) };
+}
+export function semaphoreName({ pk, sk }: RowKey): string {
   const [kind, name = ''] = splitKey(pk);
-  return kind === 'permits' ? `${WORKERS_PREFIX}${name}` : name;
+  const [, part = '0'] = splitKey(sk);
+  return kind === 'permits' ? partName(name, Number(part)) : name;
 }
 export const waitGroupKey = (name: string): RowKey => rowKey('waitgroup', [name]);
 /** The members of one generation share a partition and are sorted by id. */

@@ -6,7 +6,7 @@ interface Sent {
   readonly lock:
     | 'acquire takeOver acquireAll update release settle disown bar force put remove commit'
     | 'get getMany getWithSession page';
-  readonly semaphore: 'create admit queue replace release forgo evict get page';
+  readonly semaphore: 'create admit queue replace release forgo evict get parts page';
   readonly waitgroup: 'create add lease begin done lose seal complete get members';
   readonly ratelimit: 'take takeFromFull get';
   readonly task:

@@ -1,7 +1,7 @@
 /**
  * A restored table has forgotten the numbers that it issued after its restore point.
  * Counters start at the clock, and a row takes at most a thousand writes a second, so the clock is now above every counter.
- * Each counter is raised to the clock, so every number issued next is new.
+ * Each counter is raised to the clock, so every number issued next is new; that of a part of a fleet's permits, to the clock in its range.
  *
  * | row | counters |
  * | --- | --- |
@@ -11,6 +11,7 @@
  * | complete wait group | generation; an incomplete group keeps its generation, because its members are in it |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
+import { TOKENS_PER_PART } from '../../core/permit-parts.ts';
 import type { RowKey } from '../../dynamo/engine/keys.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../dynamo/engine/statement.ts';
@@ -31,7 +32,7 @@ const TOKENS = {
 } as const;
 const SEMAPHORE: Raise = { ...TOKENS, effect: 'SET #leaseCounter = :floor, #revision = :floor, #nonce = :nonce' };
 
-/** By sort key. If there are several, the first one whose counter the row has. */
+/** By the first part of the sort key. If there are several, the first one whose counter the row has. */
 export const RAISES: Readonly<Record<string, readonly Raise[]>> = {
   lock: [
     { ...TOKENS, effect: 'SET #leaseCounter = :floor, #modifyIndex = :floor, #nonce = :nonce' },
@@ -72,7 +73,7 @@ export function raiseCounters(
     effect,
     values: {
       ':observed': counter,
-      ':floor': floor,
+      ':floor': counter - (counter % TOKENS_PER_PART) + floor,
       ':nonce': nonce,
       ...(sk === 'waitgroup' ? { ':complete': 'complete' } : {}),
     },

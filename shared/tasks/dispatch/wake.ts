@@ -20,6 +20,8 @@
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Fleet } from '../../coordination/semaphore/fleet.ts';
+import { wholeOf } from '../../coordination/semaphore/fleet.ts';
 import type { SemaphoreRecord } from '../../coordination/semaphore/semaphore.ts';
 import { permitsHeld } from '../../coordination/semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../coordination/semaphore/semaphore-store.ts';
@@ -29,7 +31,7 @@ import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, WorkerStarter } from './dispatcher.ts';
-import { readBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
+import { readBacklog, startOf, startWorkers } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { laneName } from '../task/lane.ts';
 import { PendingStarts } from './pending-starts.ts';
@@ -40,7 +42,7 @@ import { plan } from './planning.ts';
 interface WakerPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups' | 'getMany' | 'getKeys' | 'getTurns'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
-  readonly semaphores: Pick<SemaphoreStore, 'get'>;
+  readonly semaphores: Pick<SemaphoreStore, 'parts'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: Pick<WorkerStarter, 'startWorker' | 'declareLimit'>;
@@ -106,10 +108,10 @@ export class Waker {
   /** @param ids of the inserted tasks of this queue */
   async wake(ids: readonly string[]): Promise<WakeReport> {
     const { queue } = this.#settings;
-    const { runtime, semaphores, queues, workers } = this.#ports;
+    const { runtime, queues, workers } = this.#ports;
     const now = runtime.clock.now();
     this.#hear(ids, now);
-    const permits = await semaphores.get(workersSemaphore(queue));
+    const permits = await this.#readPermits();
     const live = await this.#liveHolders(permits, now);
     const ownStarting = this.#starts.count(permits?.leaseCounter ?? 0, now);
     const reason = this.#reasonNotToRead(permits, live, ownStarting, now);
@@ -202,7 +204,7 @@ export class Waker {
    */
   async #decide({ reading, rows, record, ...first }: Situation): Promise<Decision> {
     const { queue } = this.#settings;
-    const { runtime, semaphores, queues } = this.#ports;
+    const { runtime, queues } = this.#ports;
     const settings = { ...this.#settings, shards: reading.shards };
     let { permits, live } = first;
     let observed = record?.starts;
@@ -232,7 +234,7 @@ export class Waker {
         return decision;
       }
       observed = current;
-      permits = await semaphores.get(workersSemaphore(queue));
+      permits = await this.#readPermits();
       live = await this.#liveHolders(permits, now);
     }
   }
@@ -252,12 +254,16 @@ export class Waker {
     return this.#heard.filter(({ at, isNoted }) => now - at < INDEX_LAG_MS && !isNoted);
   }
 
+  async #readPermits(): Promise<Fleet | undefined> {
+    return wholeOf(await this.#ports.semaphores.parts(this.#settings.queue, { consistent: true }));
+  }
+
   /** Returns the last token of the permits, after setting their limit to `maxWorkers`, which creates a missing row. */
-  async #tokenBeforeStart(permits: SemaphoreRecord | undefined): Promise<number> {
-    const { queue, maxWorkers } = this.#settings;
-    if (permits?.declared === maxWorkers) return permits.leaseCounter;
+  async #tokenBeforeStart(permits: Fleet | undefined): Promise<number> {
+    const { maxWorkers } = this.#settings;
+    if (permits?.declared === maxWorkers && permits.isDealt) return permits.leaseCounter;
     await this.#ports.workers.declareLimit();
-    return (await this.#ports.semaphores.get(workersSemaphore(queue)))?.leaseCounter ?? 0;
+    return (await this.#readPermits())?.leaseCounter ?? 0;
   }
 
   /**
@@ -330,7 +336,7 @@ interface Situation {
   /** Rows that have been read already. */
   readonly rows: readonly TaskRecord[];
   readonly record: QueueRecord | undefined;
-  readonly permits: SemaphoreRecord | undefined;
+  readonly permits: Fleet | undefined;
   readonly live: SemaphoreRecord['holders'];
 }
 

@@ -48,7 +48,10 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));
-      return { names: Items.map(({ pk }) => semaphoreName(String(pk))), next: LastEvaluatedKey };
+      return {
+        names: Items.map(({ pk, sk }) => semaphoreName({ pk: String(pk), sk: String(sk) })),
+        next: LastEvaluatedKey,
+      };
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Eviction, HolderRecord, SemaphoreRecord, Ticket } from '../semaphore.ts';
 import { formatClaim, parseClaim, permitsHeld } from '../semaphore.ts';
+import { capacityOf } from '../../../core/permit-parts.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { semaphoreName } from '../../../dynamo/engine/keys.ts';
@@ -23,7 +24,7 @@ export function encodeTicket(ticket: Ticket): string {
 export function decodeSemaphore(item: DynamoItem): SemaphoreRecord {
   const row = new ItemReader(item);
   const semaphore = {
-    name: semaphoreName(row.string('pk')),
+    name: semaphoreName({ pk: row.string('pk'), sk: row.string('sk') }),
     limit: row.count('limit'),
     declared: row.count('declared'),
     free: row.number('free'),
@@ -38,7 +39,7 @@ export function decodeSemaphore(item: DynamoItem): SemaphoreRecord {
     floor: row.count('floor'),
     lastEviction: row.optional('forced', (attribute) => decodeEviction(row, attribute)),
   };
-  const free = semaphore.limit - permitsHeld(semaphore.holders);
+  const free = capacityOf(semaphore) - permitsHeld(semaphore.holders);
   if (semaphore.free !== free)
     throw row.corrupt('free', `should be ${free}, by its limit and holders, and is ${semaphore.free}`);
   return semaphore;

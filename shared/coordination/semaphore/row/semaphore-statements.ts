@@ -3,20 +3,20 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `semaphore#<name>`, `semaphore`; for a queue's workers `permits#<queue>`, `permits` | create |
+ * | pk, sk | S | `semaphore#<name>`, `semaphore`; for a queue's workers `permits#<queue>`, `permits`, and `permits#<n>` for further parts | create |
  * | v | N | schema version | create |
  * | declared | N | the limit that its contenders agree on | create, replace |
  * | limit | N | the limit in effect: `declared`, unless an operator has set another | create, replace |
- * | free | N | limit less the permits held; below zero after the limit was lowered | all |
+ * | free | N | limit, or of a part its share of it, less the permits held; below zero after the limit was lowered | all |
  * | holders | M: claim → token N, or L of token and moment | the holders; the key has session, time and size (`formatClaim`); a list: evicted, its capacity closed until the moment | all |
  * | waiting | L of S | the queue of fair contenders, first come first; absent while the queue is empty | queue, replace |
  * | left | M: session → moment N | blind requests that this session made at or before the moment are refused; emptied by each replace | release, forgo, replace |
  * | floor | N | the same for all sessions; only grows | create, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
- * | leaseCounter | N | the last token; starts at the clock, grows by one with each admission, never restarts | create, admit, replace |
+ * | leaseCounter | N | the last token; starts at the clock (a part's: see `permit-parts.ts`), grows by one with each admission, never restarts | create, admit, replace |
  * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
  * | nonce | S | of the last write | all |
- * | directoryKey, directoryName | S | `semaphore`, its name: the listing | create |
+ * | directoryKey, directoryName | S | `semaphore`, its name: the listing; absent in further parts | create |
  * | ttl | N, epoch s | a year after the last write | all |
  *
  * The row stores `free` and not the sum in use, because a condition can compare attributes but not calculate.
@@ -27,6 +27,7 @@ import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../sema
 import { HOLDERS_LIMIT, MARKS_LIMIT, WAITING_LIMIT, foldedFloor, formatClaim, revocationOf } from '../semaphore.ts';
 import type { EvictionRequest, NewSemaphore } from '../semaphore-store.ts';
 import { encodeHolders, encodeTicket } from './semaphore-codec.ts';
+import { capacityOf, parsePart, partName, tokenBase } from '../../../core/permit-parts.ts';
 import { semaphoreKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
@@ -34,6 +35,7 @@ import {
   createStatement,
   directoryStatement,
   getStatement,
+  queryStatement,
   restampedTransaction,
   updateStatement,
 } from '../../../dynamo/engine/statement.ts';
@@ -50,18 +52,18 @@ import { revokeFromSession } from '../../../session/row/session-statements.ts';
  */
 export function createSemaphore(
   table: string,
-  { name, limit }: NewSemaphore,
+  { name, limit, inEffect = limit }: NewSemaphore,
   first: PermitClaim | undefined,
   { now, nonce }: Stamp,
 ): Statement<'put'> {
-  const token = now + 1;
+  const token = tokenBase(name) + now + 1;
   const holders = first === undefined ? [] : [{ ...first, token, closedUntil: undefined }];
   return createStatement('semaphore.create', table, {
     ...semaphoreKey(name),
     v: SCHEMA_VERSION,
     declared: limit,
-    limit,
-    free: limit - (first?.permits ?? 0),
+    limit: inEffect,
+    free: capacityOf({ name, limit: inEffect }) - (first?.permits ?? 0),
     holders: encodeHolders(holders),
     leaseCounter: token,
     nonce,
@@ -69,8 +71,7 @@ export function createSemaphore(
     ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore),
     left: {},
     floor: 0,
-    directoryKey: 'semaphore',
-    directoryName: name,
+    ...((parsePart(name)?.part ?? 0) === 0 ? { directoryKey: 'semaphore', directoryName: name } : {}),
   });
 }
 
@@ -258,6 +259,16 @@ export function evictHolder(
 
 export const readSemaphore = (table: string, name: string): Statement<'get'> =>
   getStatement('semaphore.get', table, semaphoreKey(name));
+
+/** Reads all parts of a queue's permits: at most 100 rows of about a KB. */
+export const partsOfPermits = (table: string, queue: string, consistent: boolean): Statement<'query'> =>
+  queryStatement(
+    'semaphore.parts',
+    table,
+    '#pk = :pk',
+    { ':pk': semaphoreKey(partName(queue, 0)).pk },
+    { ConsistentRead: consistent },
+  );
 
 /** Lists semaphores by name. Eventually consistent. */
 export const pageOfSemaphores = (table: string, prefix: string, after: unknown): Statement<'query'> =>
