@@ -71,7 +71,7 @@ export const observeBuckets = recording<RateLimitStore>({
 });
 
 export function semaphoreRow(name: string): string {
-  return semaphoreKey(name).pk;
+  return rowName({ ...semaphoreKey(name) });
 }
 
 export function groupRow(name: string): string {

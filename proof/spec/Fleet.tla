@@ -18,9 +18,11 @@ Sym == Permutations(Workers)
 Rows == {0, 1}
 
 Zero == [w \in Workers |-> 0]
-\* hold is the limit under which a permit was given, 0 is none; left are the workers whose request is barred; rev counts the writes.
-Blank == [is |-> FALSE, lim |-> 0, hold |-> Zero, left |-> {}, rev |-> 0]
-Init == /\ rows = [n \in Rows |-> IF n = 0 THEN [Blank EXCEPT !.is = TRUE, !.lim = 1] ELSE Blank]
+\* hold is the limit under which a permit was given, 0 is none; left are the workers whose request is barred.
+Blank == [is |-> FALSE, lim |-> 0, hold |-> Zero, left |-> {}]
+Dealt(limit) == [Blank EXCEPT !.is = TRUE, !.lim = limit]
+\* Dealt for one worker, with one row, or for two.
+Init == /\ rows \in {[n \in Rows |-> IF n = 0 THEN Dealt(1) ELSE Blank], [n \in Rows |-> Dealt(2)]}
         /\ net = {} /\ budget = Faults /\ deals = Deals /\ wrong = {}
         \* "out" asks; "refused" bars its request; "in" believes that it holds a permit of row `at`; "going" releases it; "doubt" has no
         \* answer; "done" was told that it holds nothing. `m` is the limit that it declares.
@@ -40,26 +42,29 @@ Guard(r) == LET row == rows[r.n] IN
     [] r.k = "forgo" -> r.w \notin row.left
     [] r.k = "release" -> row.hold[r.w] # 0
     [] r.k = "create" -> ~row.is
-    [] OTHER -> row.rev = r.rev \/ B("blindDeal")
+    \* By the revision: the row is as it was read.
+    [] OTHER -> r.fresh \/ B("blindDeal")
 After(r) == LET row == rows[r.n] IN
-  [CASE r.k = "admit" -> [row EXCEPT !.hold[r.w] = row.lim]
-     [] r.k = "forgo" -> [row EXCEPT !.left = @ \cup {r.w}]
-     [] r.k = "release" -> [row EXCEPT !.hold[r.w] = 0, !.left = @ \cup {r.w}]
-     [] r.k = "create" -> [Blank EXCEPT !.is = TRUE, !.lim = r.m]
-     [] OTHER -> [row EXCEPT !.lim = r.next.lim, !.hold = r.next.hold, !.left = r.next.left] EXCEPT !.rev = row.rev + 1]
+  CASE r.k = "admit" -> [row EXCEPT !.hold[r.w] = row.lim]
+    [] r.k = "forgo" -> [row EXCEPT !.left = @ \cup {r.w}]
+    [] r.k = "release" -> [row EXCEPT !.hold[r.w] = 0, !.left = @ \cup {r.w}]
+    [] r.k = "create" -> Dealt(r.m)
+    [] OTHER -> [row EXCEPT !.lim = r.next.lim, !.hold = r.next.hold, !.left = r.next.left]
 Wrong(r, y) ==
   LET came == {w \in Workers : y.hold[w] # 0 /\ rows[r.n].hold[w] = 0}
       went == {w \in Workers : y.hold[w] = 0 /\ rows[r.n].hold[w] # 0}
   IN (IF came # {} /\ Held(y) > (IF y.lim > r.n THEN 1 ELSE 0) THEN {"beyond"} ELSE {})
-     \cup (IF \E w \in came : p[w].m # y.lim THEN {"other"} ELSE {})
+     \cup (IF came # {} /\ r.m # y.lim THEN {"other"} ELSE {})
      \cup (IF \E w \in went : p[w].pc = "in" THEN {"taken"} ELSE {})
 
 -----------------------------------------------------------------------------
 (* Workers and dispatchers. *)
 
-Req(k, n, w) == [k |-> k, n |-> n, w |-> w, m |-> 0, rev |-> rows[n].rev, next |-> Blank, heard |-> TRUE]
+Req(k, n, w) == [k |-> k, n |-> n, w |-> w, m |-> 0, fresh |-> TRUE, next |-> Blank, heard |-> TRUE]
 Send(r, q) == /\ Cardinality(net) < MaxNet /\ net' = net \cup {r} /\ p' = [p EXCEPT ![r.w] = [q EXCEPT !.busy = TRUE, !.at = r.n]]
               /\ UNCHANGED <<rows, budget, deals, wrong>>
+\* Of a worker that is through, nothing but that matters.
+Through(pc) == [pc |-> pc, at |-> 0, busy |-> FALSE, m |-> 0, asked |-> {}]
 Idle(w, pc) == ~p[w].busy /\ p[w].pc = pc
 MayAsk(w, n, m) == Idle(w, "out") /\ n \notin p[w].asked /\ p[w].m \in {0, m} /\ rows[n].is
 Asking(w, n, m) == [p[w] EXCEPT !.m = m, !.asked = @ \cup {n}]
@@ -69,26 +74,27 @@ TakeOver(w, n, m) ==
   /\ MayAsk(w, n, m) /\ rows[n].lim = m
   /\ LET kept == [rows[n] EXCEPT !.hold = Kept(rows[n])]
      IN /\ kept # rows[n] /\ HasRoom(n, kept)
-        /\ Send([Req("enter", n, w) EXCEPT !.next = [kept EXCEPT !.hold[w] = m]], Asking(w, n, m))
+        /\ Send([Req("enter", n, w) EXCEPT !.m = m, !.next = [kept EXCEPT !.hold[w] = m]], Asking(w, n, m))
 Forgo(w) == Idle(w, "refused") /\ IF B("noForgo") THEN /\ p' = [p EXCEPT ![w].pc = "out"] /\ UNCHANGED <<rows, net, budget, deals, wrong>>
                                   ELSE Send(Req("forgo", p[w].at, w), p[w])
-Full(w) == Idle(w, "out") /\ p' = [p EXCEPT ![w].pc = "done"] /\ UNCHANGED <<rows, net, budget, deals, wrong>>
+Full(w) == Idle(w, "out") /\ p' = [p EXCEPT ![w] = Through("done")] /\ UNCHANGED <<rows, net, budget, deals, wrong>>
 Release(w) == Idle(w, "in") /\ Send(Req("release", p[w].at, w), [p[w] EXCEPT !.pc = "going"])
 Settle(w) == /\ Idle(w, "doubt")
              /\ LET row == rows[p[w].at]
                 IN Send([Req("settle", p[w].at, w) EXCEPT !.next = [row EXCEPT !.hold[w] = 0, !.left = @ \cup {w}]], p[w])
 Deal(n, limit) ==
   /\ deals > 0 /\ Cardinality(net) < MaxNet /\ (rows[n].is => rows[n].lim # limit)
-  /\ \E w \in Workers : net' = net \cup {[Req(IF rows[n].is THEN "deal" ELSE "create", n, w)
-                                            EXCEPT !.m = limit, !.next = [rows[n] EXCEPT !.lim = limit], !.heard = FALSE]}
+  /\ net' = net \cup {[Req(IF rows[n].is THEN "deal" ELSE "create", n, 0)
+                           EXCEPT !.m = limit, !.next = [rows[n] EXCEPT !.lim = limit], !.heard = FALSE]}
   /\ deals' = deals - 1 /\ UNCHANGED <<rows, p, budget, wrong>>
 
 Told(q, r, ok, y) ==
   CASE r.k \in {"admit", "enter"} -> [q EXCEPT !.busy = FALSE, !.pc = IF y.hold[r.w] # 0 THEN "in" ELSE "refused"]
     \* A copy was faster: it has the permit.
-    [] r.k = "forgo" -> [q EXCEPT !.busy = FALSE, !.pc = IF y.hold[r.w] # 0 THEN "in" ELSE "out"]
-    [] r.k = "release" -> [q EXCEPT !.busy = FALSE, !.pc = "done"]
-    [] OTHER -> [q EXCEPT !.busy = FALSE, !.pc = IF ok THEN "done" ELSE "doubt"]
+    [] r.k = "forgo" -> IF y.hold[r.w] # 0 THEN [q EXCEPT !.busy = FALSE, !.pc = "in"]
+                                           ELSE [q EXCEPT !.busy = FALSE, !.pc = "out", !.at = 0]
+    [] r.k = "release" \/ ok -> Through("done")
+    [] OTHER -> [q EXCEPT !.busy = FALSE, !.pc = "doubt"]
 
 -----------------------------------------------------------------------------
 (* The network, and faults. *)
@@ -96,17 +102,20 @@ Told(q, r, ok, y) ==
 Apply(r) == LET ok == Guard(r) IN
   /\ rows' = IF ok THEN [rows EXCEPT ![r.n] = After(r)] ELSE rows
   /\ wrong' = IF ok THEN wrong \cup Wrong(r, After(r)) ELSE wrong
-Arrive == \E r \in net : /\ Apply(r) /\ net' = net \ {r}
+\* What was calculated from the row as it was before.
+Stale(r, others) == IF ~Guard(r) \/ B("blindDeal") THEN others
+                    ELSE {IF o.n = r.n THEN [o EXCEPT !.fresh = FALSE, !.next = Blank] ELSE o : o \in others}
+Arrive == \E r \in net : /\ Apply(r) /\ net' = Stale(r, net \ {r})
                          /\ p' = IF r.heard /\ p[r.w].pc # "dead" THEN [p EXCEPT ![r.w] = Told(@, r, Guard(r), rows'[r.n])] ELSE p
                          /\ UNCHANGED <<budget, deals>>
 \* It is applied, or refused, and a copy of it stays under way.
-Repeat == \E r \in net : /\ budget > 0 /\ Apply(r) /\ net' = (net \ {r}) \cup {[r EXCEPT !.heard = FALSE]} /\ budget' = budget - 1
+Repeat == \E r \in net : /\ budget > 0 /\ Apply(r) /\ net' = Stale(r, (net \ {r}) \cup {[r EXCEPT !.heard = FALSE]}) /\ budget' = budget - 1
                          /\ p' = IF r.heard /\ p[r.w].pc # "dead" THEN [p EXCEPT ![r.w] = Told(@, r, Guard(r), rows'[r.n])] ELSE p
                          /\ UNCHANGED deals
 GiveUp == \E r \in net : /\ budget > 0 /\ r.heard /\ p[r.w].pc # "dead" /\ net' = (net \ {r}) \cup {[r EXCEPT !.heard = FALSE]}
                          /\ p' = [p EXCEPT ![r.w].busy = FALSE, ![r.w].pc = "doubt"]
                          /\ budget' = budget - 1 /\ UNCHANGED <<rows, deals, wrong>>
-Die(w) == /\ budget > 0 /\ p[w].pc # "dead" /\ p' = [p EXCEPT ![w].pc = "dead", ![w].busy = FALSE]
+Die(w) == /\ budget > 0 /\ p[w].pc # "dead" /\ p' = [p EXCEPT ![w] = Through("dead")]
           /\ budget' = budget - 1 /\ UNCHANGED <<rows, net, deals, wrong>>
 
 Next == \/ Arrive \/ Repeat \/ GiveUp

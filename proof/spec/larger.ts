@@ -9,6 +9,7 @@ const WORKERS = { c: 'c', Workers: '{a, b, c}' };
 
 const TASK = brother('task-work');
 const LOCK = brother('lock-work');
+const FLEET = brother('fleet');
 const KEY = brother('key');
 const LINE = brother('line');
 
@@ -26,6 +27,12 @@ export const LARGER: readonly Model[] = [
     constants: { ...LOCK.constants, Delay: '1', Faults: '2' },
     what: 'a lock with a delay, and two faults; sessions are shorter than the delay, so no contender lives to take over: it settles',
     without: [...LOCK.without, 'TakeOver'],
+  },
+  {
+    ...FLEET,
+    name: 'fleet-three',
+    constants: { ...FLEET.constants, ...WORKERS },
+    what: 'three workers contend for the permits of two rows, while the limit is dealt anew',
   },
   {
     ...KEY,

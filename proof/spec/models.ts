@@ -252,9 +252,9 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'fleet',
-    what: 'three workers contend for the permits of two rows, while the limit is dealt anew, twice',
+    what: 'two workers contend for the permits of two rows, while the limit is dealt anew',
     module: 'Fleet',
-    constants: { ...OF_REQUESTS, c: 'c', Workers: '{a, b, c}', Limits: '{1, 2}', Deals: '3' },
+    constants: { ...OF_REQUESTS, Limits: '{1, 2}', Deals: '2' },
     without: [],
   },
   {
