@@ -21,7 +21,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     id: 'M45',
     what: 'a limit that is lowered leaves the room as it was',
     file: RULES,
-    from: 'free: limit - permitsHeld(semaphore.holders)',
+    from: ', free: capacityOf({ ...semaphore, limit }) - permitsHeld(semaphore.holders)',
     to: '',
     killedBy: ['I11', 'I12'],
     changes,
