@@ -48,9 +48,7 @@ const SHARED = {
   Broken: '{}',
 };
 const OF_TASKS = { ...SHARED, MaxAttempts: '2', MaxClaims: '0', MaxProgress: '0', Verbs: '{}' };
-
 const OF_LOCKS = { ...SHARED, Delay: '1', Faults: '1', MaxClaims: '2' };
-
 /** Processes, requests and faults of the models that build on `Requests.tla`; liveness models have one request in flight. */
 const OF_REQUESTS = { Workers: '{a, b}', Faults: '1', MaxNet: '2', Broken: '{}' };
 const OF_SEMAPHORES = { ...OF_REQUESTS, Limit: '1', TTL: '2', Delay: '1', Force: 'TRUE' };
