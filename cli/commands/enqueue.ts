@@ -82,9 +82,12 @@ async function ensureAnnounced({ output }: Context, options: Options, connection
   const record = await queues.glance(queue).catch(() => undefined);
   const announced = record && announcedIn(record);
   if (announced === undefined || announced.names.includes(name)) return;
-  const told = `no worker of queue ${queue} defines a task named ${name}`;
-  const hint = hintFor(name, announced.names);
-  if (announced.isComplete && options.force !== true)
+  const { names, isComplete } = announced;
+  const told = isComplete
+    ? `no worker of queue ${queue} defines a task named ${name}`
+    : `workers of queue ${queue} announce ${names.length} of their names, and ${name} is not among these`;
+  const hint = hintFor(name, names);
+  if (isComplete && options.force !== true)
     throw new ConfigurationError(`${told}${hint || '.'} To add it anyway, pass --force`);
   output.note(printable(`${told}${hint}`));
 }

@@ -162,7 +162,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
     const end = await run('publish', '1', '--queue', 'cut', '--id', 'b');
 
-    const err = 'no worker of queue cut defines a task named publish\n';
+    const err = 'workers of queue cut announce 1 of their names, and publish is not among these\n';
     expect(end).toMatchObject({ exitCode: 0, out: 'added b\n', err });
   });
 
