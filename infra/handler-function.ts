@@ -7,7 +7,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Effect, Grant, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { CfnFunction, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Architecture, LoggingFormat, SystemLogLevel, Tracing } from 'aws-cdk-lib/aws-lambda';
-import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
+import type { BundlingOptions, ICommandHooks, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -44,15 +44,26 @@ const BUNDLING: BundlingOptions = {
   banner: REQUIRE_BANNER,
   // Uses the tested version of the SDK, and one file loads faster than the runtime's hundreds of files.
   bundleAwsSDK: true,
-  externalModules: LOADED_WHEN_NEEDED,
-  commandHooks: {
-    beforeBundling: () => [],
-    beforeInstall: () => [],
-    // A bundling container has neither our Node nor our program, so the source map stays complete, and a cold start reads more.
-    afterBundling: (_input, output) =>
-      output === AssetStaging.BUNDLING_OUTPUT_DIR ? [] : [trimCommand(path.join(output, 'index.mjs.map'))],
-  },
 };
+
+/** What a stack gives is added to ours. */
+export function bundlingWith({ externalModules = [], commandHooks, ...given }: BundlingOptions = {}): BundlingOptions {
+  const hooks: Partial<ICommandHooks> = commandHooks ?? {};
+  return {
+    ...BUNDLING,
+    ...given,
+    externalModules: [...LOADED_WHEN_NEEDED, ...externalModules],
+    commandHooks: {
+      beforeBundling: (...of) => hooks.beforeBundling?.(...of) ?? [],
+      beforeInstall: (...of) => hooks.beforeInstall?.(...of) ?? [],
+      // A bundling container has neither our Node nor our program, so the source map stays complete, and a cold start reads more.
+      afterBundling: (input, output) => [
+        ...(output === AssetStaging.BUNDLING_OUTPUT_DIR ? [] : [trimCommand(path.join(output, 'index.mjs.map'))]),
+        ...(hooks.afterBundling?.(input, output) ?? []),
+      ],
+    },
+  };
+}
 
 /** For functions without user code: our own errors contain their names as text, and minifying saves a tenth of the bundle. */
 export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
@@ -119,7 +130,7 @@ export class HandlerFunction extends Construct {
         POWERTOOLS_SERVICE_NAME: METRICS_SERVICE,
         ...props.environment,
       },
-      bundling: { ...BUNDLING, ...props.bundling },
+      bundling: bundlingWith(props.bundling),
       ...(props.network === undefined ? {} : placeIn(props.network)),
       tracing: Tracing.DISABLED, // switched on below
       ...(props.omitsInvocationLines === true ? WITHOUT_INVOCATION_LINES : {}),

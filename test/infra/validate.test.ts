@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENV, parseDispatchEnv, parseWakeEnv, parseWorkEnv } from '../../functions/env.ts';
 import { dispatcherEnvironment } from '../../infra/dispatcher.ts';
+import { bundlingWith } from '../../infra/handler-function.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
@@ -255,4 +256,17 @@ test('the functions of an adopted table may use its key', () => {
   CoordinationTable.fromTable(stack, 'Leases', table, { encryptionKey }).grantCoordinate(role);
 
   expect(JSON.stringify(Template.fromStack(stack).findResources('AWS::IAM::Policy'))).toContain(encryptionKey.keyArn);
+});
+
+test('what a stack gives for bundling is added to what our functions need', () => {
+  const afterBundling = () => ['cp a b'];
+  const { externalModules, commandHooks, banner } = bundlingWith({
+    externalModules: ['sharp'],
+    commandHooks: { afterBundling } as never,
+  });
+
+  expect(externalModules).toEqual(['@aws-sdk/client-dynamodb', '@aws-sdk/client-lambda', 'sharp']);
+  expect(commandHooks?.beforeBundling('in', 'out')).toEqual([]);
+  expect(commandHooks?.afterBundling('in', 'out')).toEqual([expect.stringContaining('index.mjs.map'), 'cp a b']);
+  expect(banner).toContain('createRequire');
 });

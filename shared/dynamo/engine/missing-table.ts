@@ -15,8 +15,21 @@ export function hasOtherKeys({ message }: { readonly message: string }): boolean
   return OTHER_KEYS.test(message);
 }
 
-const OTHER_KEYS =
-  /provided key element does not match the schema|Missing the key |Type mismatch for key |does not have the specified index/;
+/** The third and the fourth are what DynamoDB Local says. */
+const OTHER_KEYS = new RegExp(
+  [
+    ...[
+      'provided key element does not match the schema',
+      'Missing the key ',
+      'number of conditions on the keys is invalid',
+    ],
+    ...[
+      'One of the required keys was not given a value',
+      'Type mismatch for key ',
+      'does not have the specified index',
+    ],
+  ].join('|'),
+);
 
 export function otherTable(table: string, message: string): string {
   return (

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Leasehold } from '../../../../shared/client/leasehold.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { systemRuntime as runtime } from '../../../../shared/core/runtime/runtime.ts';
-import { isMissingTable } from '../../../../shared/dynamo/engine/missing-table.ts';
+import { hasOtherKeys, isMissingTable } from '../../../../shared/dynamo/engine/missing-table.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { memoryTable } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
@@ -57,3 +57,10 @@ test.each([
     /table t has other keys or indexes than a table of Leasehold .*'leasehold doctor'/,
   );
 });
+
+test.each(['One of the required keys was not given a value', 'The number of conditions on the keys is invalid'])(
+  'DynamoDB Local says of a table with other keys: %s',
+  (message) => {
+    expect(hasOtherKeys({ message })).toBe(true);
+  },
+);
