@@ -164,16 +164,9 @@ function handlerOfRun(
 /** Runs one claim, until the task is suspended or has ended. */
 export async function runDurable(input: unknown, task: TaskContext, execution: Execution): Promise<unknown> {
   const holder = holderOf(task);
-  const journal = await Journal.open(holder, execution.open(holder.tasks), execution.executionMs).catch(
-    (error: unknown) => {
-      if (!(error instanceof CorruptItemError)) throw error;
-      return error;
-    },
-  );
-  if (journal instanceof CorruptItemError) {
-    await leave(holder, journal);
-    return SETTLED;
-  }
+  const opening = Journal.open(holder, execution.open(holder.tasks), execution.executionMs);
+  const journal = await opening.catch((error: unknown) => leave(holder, error));
+  if (journal === undefined) return SETTLED;
   for (;;) {
     await journal.refresh();
     const deadlineAt = (journal.operations.beganAt ?? journal.now) + execution.executionMs;
@@ -187,14 +180,13 @@ export async function runDurable(input: unknown, task: TaskContext, execution: E
   }
 }
 
-/** Leaves a task whose journal is damaged: none of its code runs and it uses no attempt until its rows are mended. */
-async function leave(
-  { task, tasks, runtime, verb, onDamaged, onFollowed }: ClaimHolder,
-  damage: CorruptItemError,
-): Promise<void> {
-  onDamaged(damage);
+/** Leaves a task whose journal is damaged: none of its code runs and it uses no attempt until its rows are mended. @throws other errors */
+async function leave(holder: ClaimHolder, error: unknown): Promise<undefined> {
+  if (!(error instanceof CorruptItemError)) throw error;
+  const { task, tasks, runtime, verb, onDamaged, onFollowed } = holder;
+  onDamaged(error);
   const now = runtime.clock.now();
-  const failure = { error: describeError(damage, now), readyAt: now + DAMAGED_PAUSE_MS, isRefunded: true };
+  const failure = { error: describeError(error, now), readyAt: now + DAMAGED_PAUSE_MS, isRefunded: true };
   await verb('released', async (stamp, limits) => {
     const outcome = await tasks.retry(claimOf(task), failure, stamp, limits);
     if (outcome.kind === 'applied' && outcome.isFollowed === true) onFollowed();
