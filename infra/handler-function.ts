@@ -87,8 +87,6 @@ interface HandlerFunctionProps {
   readonly timeout: Duration;
   readonly memorySize: number;
   readonly environment: Readonly<Record<string, string>>;
-  /** Default: a month. */
-  readonly logRetention?: RetentionDays | undefined;
   readonly production: boolean;
   /** By X-Ray. Default: disabled. */
   readonly tracing?: Tracing | undefined;
@@ -108,7 +106,7 @@ export class HandlerFunction extends Construct {
   constructor(scope: Construct, id: string, props: HandlerFunctionProps) {
     super(scope, id);
     this.logGroup = new LogGroup(this, 'Logs', {
-      retention: props.logRetention ?? RetentionDays.ONE_MONTH,
+      retention: RetentionDays.ONE_MONTH,
       removalPolicy: props.production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });

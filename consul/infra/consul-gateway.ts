@@ -12,7 +12,6 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { FunctionUrl } from 'aws-cdk-lib/aws-lambda';
 import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { defined } from '../../shared/core/defined.ts';
 import { ENV } from '../../functions/env.ts';
@@ -40,13 +39,11 @@ export interface ConsulGatewayProps {
    * Its secrets are readable in the template. Default: every caller that may invoke the function may do everything.
    */
   readonly tokens?: string;
-  /** Default: a month. */
-  readonly logRetention?: RetentionDays;
   /** Keep the logs when the stack goes. Default: true. */
   readonly production?: boolean;
 }
 
-const PROPS = ['table', 'node', 'timeout', 'maxClockSkew', 'tokens', 'logRetention', 'production'] as const;
+const PROPS = ['table', 'node', 'timeout', 'maxClockSkew', 'tokens', 'production'] as const;
 
 const DEFAULT_TIMEOUT = Duration.minutes(1);
 const LAMBDA_MAX_TIMEOUT_MS = 900_000;
@@ -78,7 +75,6 @@ export class ConsulGateway extends Construct {
       description: `Consul's API for sessions and keys of ${props.table.tableName}`,
       timeout,
       memorySize: MEMORY_MB,
-      logRetention: props.logRetention,
       production: props.production ?? true,
       environment: {
         [ENV.table]: props.table.tableName,

@@ -119,7 +119,6 @@ function functionOf(
     timeout: Duration.minutes(5),
     memorySize: memory,
     environment: variables,
-    logRetention: RetentionDays.ONE_DAY,
     production: false,
     // All but the imitation of a worker bundle the SDK.
     bundling: entry === 'start.ts' ? undefined : { externalModules: [] },
