@@ -58,15 +58,20 @@ export function bundlingWith({ externalModules = [], commandHooks, ...given }: B
       beforeInstall: (...of) => hooks.beforeInstall?.(...of) ?? [],
       // A bundling container has neither our Node nor our program, so the source map stays complete, and a cold start reads more.
       afterBundling: (input, output) => [
-        ...(output === AssetStaging.BUNDLING_OUTPUT_DIR ? [] : [trimCommand(path.join(output, 'index.mjs.map'))]),
+        ...(given.sourceMap === false || output === AssetStaging.BUNDLING_OUTPUT_DIR
+          ? []
+          : [trimCommand(path.join(output, 'index.mjs.map'))]),
         ...(hooks.afterBundling?.(input, output) ?? []),
       ],
     },
   };
 }
 
-/** For functions without user code: our own errors contain their names as text, and minifying saves a tenth of the bundle. */
-export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
+/**
+ * For functions without user code: our own errors contain their names as text, and minifying saves a tenth of the bundle.
+ * A source map would be empty.
+ */
+export const WITHOUT_NAMES: BundlingOptions = { keepNames: false, sourceMap: false };
 
 /** Affects only Lambda's own lines: the function's own logs and metrics are written as before. */
 const WITHOUT_INVOCATION_LINES = { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } as const;

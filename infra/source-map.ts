@@ -2,10 +2,11 @@
  * Source maps without the parts that stack traces do not need.
  *
  * A complete map doubles the package that Lambda loads, and Node parses it at process start.
- * A stack needs the file and the line of our code and of the tasks' code.
- * The code of dependencies, minified or not, keeps its bundled position.
+ * A stack needs the file and the line of the tasks' code.
+ * The code of dependencies, this package among them, keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 
@@ -56,9 +57,15 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
   };
 }
 
+/** Also of the package's own code where it is not installed: in its repository. */
+function isDependency(source: string): boolean {
+  const [folder = ''] = path.relative(path.join(import.meta.dirname, '..'), source).split(path.sep);
+  return source.includes('node_modules/') || ['api', 'functions', 'shared'].includes(folder);
+}
+
 /** After bundling, the bundler runs this file with the path of a map. */
 if (process.argv[1] === import.meta.filename) {
   const [file = ''] = process.argv.slice(2);
   const map = JSON.parse(readFileSync(file, 'utf8')) as SourceMap;
-  writeFileSync(file, JSON.stringify(trimSourceMap(map, (source) => !source.includes('node_modules/'))));
+  writeFileSync(file, JSON.stringify(trimSourceMap(map, (source) => !isDependency(path.resolve(file, '..', source)))));
 }

@@ -1,6 +1,6 @@
 /** The bundles themselves: what Lambda will load. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -55,11 +55,15 @@ describe('the bundles', () => {
     expect({ stdout, stderr }).toEqual({ stdout: 'function\n', stderr: '' });
   });
 
-  test('keeps the names of errors, and shows where in the source they come from', () => {
+  test('keep the names of errors, and the lines of the source of the tasks alone', () => {
     const { stderr } = load(bundles.worker, {});
+    const map = readFileSync(path.join(bundles.worker, 'index.mjs.map'), 'utf8');
+    const { sources } = JSON.parse(map) as { readonly sources: readonly string[] };
 
     expect(stderr).toMatch(/ConfigurationError: LEASEHOLD_TABLE is not set/);
-    expect(stderr).toMatch(/functions\/env\.ts:\d+/);
+    expect(sources.map((source) => path.basename(source))).toContain(path.basename(ENTRY));
+    expect(sources.filter((source) => /(?:shared|functions)\//.test(source))).toEqual([]);
+    expect(existsSync(path.join(bundles.dispatcher, 'index.mjs.map'))).toBe(false);
   });
 
   test('are identical when built twice, so that unchanged code is not deployed', () => {
