@@ -18,18 +18,21 @@ export function limitOption(): Option {
 /** A title, and its column's value. */
 type Columns<T> = Readonly<Record<string, (row: T) => string>>;
 
+/** @param next the command that an operator may want next */
 export async function list<T extends Printable>(
   rows: AsyncIterable<T>,
   { limit }: LimitOptions,
   columns: Columns<T>,
   output: Output,
   empty: string | (() => string),
+  next?: string,
 ): Promise<void> {
   const taken = await take(rows, limit);
   output.answer(taken.rows, () =>
     taken.rows.length > 0 ? tableText(taken.rows, columns) : typeof empty === 'string' ? empty : empty(),
   );
   if (taken.more) output.note(`shows the first ${limit} of more (see --limit)`);
+  if (next !== undefined && taken.rows.length > 0) output.note(next);
 }
 
 export function tableText<T>(rows: readonly T[], columns: Columns<T>): string {

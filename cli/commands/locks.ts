@@ -72,6 +72,7 @@ async function listLocks({ output, connect, runtime }: Context, options: ListOpt
     },
     output,
     options.all === true ? 'no locks' : 'no locks are held (see --all)',
+    'leasehold locks show KEY shows one in full',
   );
 }
 

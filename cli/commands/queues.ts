@@ -17,7 +17,7 @@ import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
-import { counted, factsOf, plural, printable, shortened, span } from '../output.ts';
+import { counted, factsOf, plural, printable, queueFlag, shortened, span } from '../output.ts';
 import type { QueueSummary, SuspendedTasks } from '../queue/queue-summary.ts';
 import {
   queueState,
@@ -101,6 +101,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
     },
     output,
     'no queues with workers yet; for a queue without one: leasehold queues stats <name>',
+    'leasehold queues stats NAME shows one in full',
   );
 }
 
@@ -136,6 +137,8 @@ async function showStats(
     { ...census, suspended: named, byName },
     () => `${censusText(census, suspended)}\n\n${numbersText(byName)}`,
   );
+  const dead = census.dead === 0 ? '' : ' --state dead';
+  output.note(printable(`leasehold tasks list${dead}${queueFlag(queue)} shows its ${dead === '' ? '' : 'dead '}tasks`));
 }
 
 function isEmpty({ due, later, dead, workers }: QueueSummary): boolean {

@@ -140,6 +140,7 @@ async function listSchedules({ output, connect, runtime }: Context, options: Opt
     },
     output,
     `no schedules in queue ${options.queue}; define one: leasehold schedules define <name> <task> --cron '0 3 * * *'`,
+    'leasehold schedules run NAME runs one now; leasehold schedules pause NAME stops it',
   );
 }
 

@@ -63,6 +63,7 @@ async function listSemaphores({ output, connect }: Context, options: LimitOption
     },
     output,
     'no semaphores',
+    'leasehold semaphores show NAME shows who holds its permits',
   );
 }
 

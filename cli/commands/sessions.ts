@@ -67,6 +67,7 @@ async function listSessions(
     },
     output,
     options.all === true ? 'no sessions' : 'no live sessions (see --all)',
+    'leasehold sessions show ID shows one, and what it holds',
   );
 }
 

@@ -10,7 +10,7 @@ import type { Bind, Context } from '../context.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import type { Output } from '../output.ts';
-import { printable, relative, shortened, span } from '../output.ts';
+import { printable, queueFlag, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/queue-summary.ts';
 import { listEnded, noteNoList } from '../queue/ended-list.ts';
 import { ListingProgress, upTo } from '../queue/listing-progress.ts';
@@ -113,6 +113,7 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
     },
     output,
     `no tasks (${options.state}) in queue ${options.queue}`,
+    `leasehold tasks show ID${printable(queueFlag(options.queue))} shows one in full`,
   );
 }
 
