@@ -1,4 +1,4 @@
-/** A worker that receives announcements of new tasks. In simulated time, over an index that hides some of them. */
+/** A worker that receives announcements of new tasks, or whose own tasks add some. In simulated time; the index hides some. */
 import { beforeEach, expect, test } from 'vitest';
 import type { IdleWorld } from '../../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../../bench/idle-world.ts';
@@ -7,7 +7,9 @@ import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
 
 let idle: IdleWorld;
@@ -18,6 +20,25 @@ beforeEach(() => {
   idle = openIdleWorld();
   begun = new Map();
 });
+
+const SETTINGS = {
+  queue: IDLE_QUEUE,
+  shards: IDLE_SHARDS,
+  homeShards: Array.from({ length: IDLE_SHARDS }, (_, at) => at),
+  concurrency: 2,
+  pollMs: 1_250,
+  hasDispatcher: true,
+  graceMs: 1_000,
+  deadlineMonotonicMs: Infinity,
+};
+
+function openSession(): Promise<SessionHolder> {
+  const { runtime, stores } = idle.placeOf('worker');
+  return SessionHolder.create(
+    { timing: sessionTiming({ lockDelayMs: 0 }), name: 'worker', node: 'bench', behaviour: 'release' },
+    { store: stores.sessions, runtime, gauge: noSkewGauge },
+  );
+}
 
 /** Runs a scenario with a worker of some slots; `long` takes one of them for the whole scenario. */
 function beside(
@@ -43,27 +64,14 @@ function beside(
       const { hints, ...rest } = await stores.tasks.page(partition, query);
       return { ...rest, hints: hints.filter(({ id }) => !hidden(id)) };
     };
-    const session = await SessionHolder.create(
-      { timing: sessionTiming({ lockDelayMs: 0 }), name: 'worker', node: 'bench', behaviour: 'release' },
-      { store: stores.sessions, runtime, gauge: noSkewGauge },
-    );
+    const session = await openSession();
     const onEnqueued = (listener: (ids?: readonly string[]) => void): (() => void) => {
       announce = listener;
       return () => undefined;
     };
     const ports = { ...stores, tasks: { ...stores.tasks, page }, session, runtime, gauge: noSkewGauge, onEnqueued };
     const handBack = new AbortController();
-    const settings = {
-      queue: IDLE_QUEUE,
-      shards: IDLE_SHARDS,
-      homeShards: Array.from({ length: IDLE_SHARDS }, (_, at) => at),
-      concurrency,
-      pollMs: 1_250,
-      hasDispatcher: true,
-      lingerMs: Infinity,
-      graceMs: 1_000,
-      deadlineMonotonicMs: Infinity,
-    };
+    const settings = { ...SETTINGS, concurrency, lingerMs: Infinity };
     const working = runWorker(registry, { ...ports, log: silent }, settings, handBack.signal);
     await idle.clock.sleep(1_000);
     await scenario();
@@ -128,4 +136,25 @@ test('takes announced tasks by priority', async () => {
   );
 
   expect([...begun.keys()]).toEqual(['high', 'normal', 'low']);
+});
+
+const child = defineTask({ name: 'child', run: () => undefined });
+const CHILDREN = Array.from({ length: 20 }, (_, n) => spawn(child, n, { priority: 'high', tenant: 'acme' }));
+
+test.each<[string, number, (context: TaskContext) => Promise<unknown>]>([
+  ['commits', 1, (context) => context.commit(null, [], { spawn: CHILDREN })],
+  ['waits for', 2, (context) => (context.children === undefined ? context.waitFor(CHILDREN) : Promise.resolve())],
+])('runs what a task %s in another lane before it exits', async (_how, claimsOfParent, add) => {
+  const registry = registerTasks({ child, parent: defineTask({ name: 'parent', run: (_, context) => add(context) }) });
+
+  const report = await idle.world.run(async () => {
+    await idle.noteLanes('normal');
+    await idle.client.enqueue('parent', {}, { id: 'parent' });
+    const { runtime, stores } = idle.placeOf('worker');
+    await using session = await openSession();
+    const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
+    return await runWorker(registry, ports, SETTINGS, new AbortController().signal);
+  });
+
+  expect(report).toMatchObject({ ended: 'drained', claimed: claimsOfParent + CHILDREN.length });
 });
