@@ -9,7 +9,6 @@ import type { Stores } from '../shared/client/stores.ts';
 import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
-import { SessionHolder } from '../shared/session/keep-alive.ts';
 import type { EnqueueOptions } from '../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import type { WorkerPorts, WorkerReport } from '../shared/tasks/worker/run-worker.ts';
@@ -17,6 +16,7 @@ import { silent } from '../shared/testing/silent-log.ts';
 import { percentile, round, tableOf } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from './idle-world.ts';
+import { openHolder } from '../test/support/open-holder.ts';
 
 interface Figure {
   readonly what: string;
@@ -263,10 +263,7 @@ async function stand(
   const { runtime, stores: all } = idle.placeOf(name);
   const stores = dead === undefined ? all : untilDead(all, dead);
   const timing = sessionTiming({ lockDelayMs: 0, ...(ttlMs === undefined ? {} : { ttlMs }) });
-  const session = await SessionHolder.create(
-    { timing, name, node: 'bench', behaviour: 'release' },
-    { store: stores.sessions, runtime, gauge: noSkewGauge },
-  );
+  const session = await openHolder({ timing, name, node: 'bench' }, { store: stores.sessions, runtime });
   const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent, onEnqueued };
   const settings = { queue: IDLE_QUEUE, shards: IDLE_SHARDS, concurrency: 10, graceMs: SECOND_MS, untilDrained: false };
   return runWithSchedules(registerTasks(tasks), ports, settings, handBack);

@@ -11,13 +11,13 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { registerTasks } from '../shared/tasks/task/definition.ts';
 import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import type { World } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
 import { silent } from '../shared/testing/silent-log.ts';
+import { openHolder } from '../test/support/open-holder.ts';
 
 export const IDLE_QUEUE = 'idle';
 export const IDLE_SHARDS = 8;
@@ -78,9 +78,9 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
     async stand(definitions, handBack) {
       const place = placeOf('standing worker');
       const timing = sessionTiming({ lockDelayMs: 0 });
-      await using session = await SessionHolder.create(
-        { timing, name: 'worker', node: 'bench', behaviour: 'release' },
-        { store: place.stores.sessions, runtime: place.runtime, gauge: noSkewGauge },
+      await using session = await openHolder(
+        { timing, name: 'worker', node: 'bench' },
+        { store: place.stores.sessions, runtime: place.runtime },
       );
       const ports = { ...place.stores, session, runtime: place.runtime, gauge: noSkewGauge, log: silent };
       const settings = {

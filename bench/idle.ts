@@ -20,13 +20,13 @@ import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
-import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import { round, tableOf } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from './idle-world.ts';
 import { silent } from '../shared/testing/silent-log.ts';
+import { openHolder } from '../test/support/open-holder.ts';
 
 type Load = 'empty' | 'trickle' | 'longTask' | 'besideLongTask';
 const LOADS: readonly Load[] = ['empty', 'trickle', 'longTask', 'besideLongTask'];
@@ -239,9 +239,9 @@ class Fleet {
     const surplus = { queue: IDLE_QUEUE, maxWorkers: MAX_WORKERS, timing: TIMING };
     if ((await reasonToLeave({ ...stores, runtime }, surplus)).reason !== undefined) return;
     const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, TIMING);
-    const session = await SessionHolder.create(
-      { timing: TIMING, name: workerName(IDLE_QUEUE), node: 'bench', behaviour: 'release', listed: false },
-      { store: stores.sessions, runtime, gauge: noSkewGauge },
+    const session = await openHolder(
+      { timing: TIMING, name: workerName(IDLE_QUEUE), node: 'bench', listed: false },
+      { store: stores.sessions, runtime },
     );
     const permit = await permits.tryAcquire(session, workersSemaphore(IDLE_QUEUE), { limit: MAX_WORKERS });
     if (permit.kind !== 'full') {

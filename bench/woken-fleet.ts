@@ -39,6 +39,7 @@ import { WallClock } from '../test/support/machines/wall-clock.ts';
 import type { Latencies, Spread } from './latencies.ts';
 import { LATENCIES } from './latencies.ts';
 import { silent } from '../shared/testing/silent-log.ts';
+import { openHolder } from '../test/support/open-holder.ts';
 
 export interface FleetSettings {
   readonly seed: bigint;
@@ -269,9 +270,9 @@ export class WokenFleet {
     const { runtime, stores } = this.place(`worker-${++this.#made}`);
     const timing = sessionTiming({ lockDelayMs: 0, maxClockSkewMs: MAX_CLOCK_SKEW_MS });
     const ports = { ...stores, runtime, gauge: noSkewGauge };
-    const session = await SessionHolder.create(
-      { timing, name: workerName(QUEUE), node: 'lambda', behaviour: 'release' },
-      { store: stores.sessions, runtime, gauge: noSkewGauge },
+    const session = await openHolder(
+      { timing, name: workerName(QUEUE), node: 'lambda' },
+      { store: stores.sessions, runtime },
     );
     const semaphores = new SemaphoreClient(ports, timing);
     const { continues = false } = this.#settings;

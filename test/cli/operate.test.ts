@@ -10,7 +10,6 @@ import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
@@ -19,6 +18,7 @@ import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 import { SOON_TOLD } from '../support/patient.ts';
+import { openHolder } from '../support/open-holder.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const JUST = ['--reason', 'a drill', '--by', 'ann'];
@@ -145,9 +145,9 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
   test('lists a session once that only the permits of its queue list, and one that the directory lists too', async () => {
     const { sessions, semaphores } = openSemaphores();
     const name = workerName('deployed');
-    const deployed = await SessionHolder.create(
-      { timing: sessionTiming({}), name, node: 'lambda', behaviour: 'release', listed: false },
-      { store: sessions, runtime: systemRuntime, gauge: noSkewGauge },
+    const deployed = await openHolder(
+      { timing: sessionTiming({}), name, node: 'lambda', listed: false },
+      { store: sessions, runtime: systemRuntime },
     );
     await using listed = await table.leasehold.session({ name });
     for (const holder of [deployed, listed.holder])

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vites
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { semaphoreKey, shardOf } from '../../shared/dynamo/engine/keys.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -14,6 +13,7 @@ import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { InvokeServer } from '../support/invoke-server.ts';
 import { openInvokeServer } from '../support/invoke-server.ts';
 import { whenAborted } from '../support/when-aborted.ts';
+import { newTables } from '../support/new-tables.ts';
 
 const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -29,9 +29,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
   beforeEach(async () => {
     table = `functions-${systemRuntime.ids.unique()}`;
     lambda = await openInvokeServer();
-    const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
-    await createTable(client, table);
-    client.destroy();
+    await newTables(endpoint ?? '', table);
     const variables = {
       [ENV.table]: table,
       [ENV.queue]: 'q',

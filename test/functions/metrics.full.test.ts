@@ -1,13 +1,12 @@
 /** The metrics that a worker has reported when it dies. */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { ENV } from '../../functions/env.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { dataPointsOf } from '../support/cloudwatch.ts';
 import type { Died } from '../support/worker-process.ts';
 import { invokeInProcess } from '../support/worker-process.ts';
+import { newTables } from '../support/new-tables.ts';
 
 const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
@@ -16,9 +15,7 @@ describe.skipIf(endpoint === null)('the metrics of a worker', () => {
   const table = `metrics-${systemRuntime.ids.unique()}`;
 
   beforeAll(async () => {
-    const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
-    await createTable(client, table);
-    client.destroy();
+    await newTables(endpoint ?? '', table);
   });
 
   test.each([

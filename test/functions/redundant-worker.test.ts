@@ -8,7 +8,7 @@ import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
-import { SessionHolder } from '../../shared/session/keep-alive.ts';
+import { openHolder } from '../support/open-holder.ts';
 
 const MAX_WORKERS = 2;
 const TTL_MS = 30_000;
@@ -22,10 +22,7 @@ beforeEach(() => {
 /** Starts a worker with a permit; returns a function that makes it crash silently. */
 async function startWorker(): Promise<() => void> {
   const { stores, runtime } = idle;
-  const session = await SessionHolder.create(
-    { timing, name: 'worker', node: 'test', behaviour: 'release' },
-    { store: stores.sessions, runtime, gauge: noSkewGauge },
-  );
+  const session = await openHolder({ timing, name: 'worker', node: 'test' }, { store: stores.sessions, runtime });
   const permits = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, timing);
   await permits.tryAcquire(session, workersSemaphore(IDLE_QUEUE), { limit: MAX_WORKERS });
   return () => {

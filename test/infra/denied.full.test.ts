@@ -1,5 +1,4 @@
 /** Missing rights: the refused end, the remaining work, and the name of the grant. On the policies of two queues. */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createWorkHandler } from '../../functions/work.ts';
@@ -7,7 +6,6 @@ import { TaskWorkers } from '../../infra/task-workers.ts';
 import { createWorker } from '../../shared/client/create-worker.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { durableTask } from '../../shared/client/durable.ts';
 import type { TaskContext } from '../../shared/tasks/task/context.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
@@ -22,6 +20,7 @@ import { statementsOf } from './policy.ts';
 import type { PolicyGate } from './policy-gate.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
 import { clientConfig, openTools } from './tools.ts';
+import { newTables } from '../support/new-tables.ts';
 
 const SHARDS = 1;
 const { stack, workers: media } = synthesize({ shards: SHARDS });
@@ -46,10 +45,7 @@ describe.skipIf(upstream === null)('a worker without a permission', () => {
   const rowOf = (id: string, queue = 'catalogue') => root.tasks.get(id, queue);
 
   beforeAll(async () => {
-    const client = new DynamoDBClient({ endpoint, ...clientConfig });
-    await createTable(client, table);
-    await createTable(client, `${table}-effects`);
-    client.destroy();
+    await newTables(endpoint, table, `${table}-effects`);
   });
   beforeEach(() => {
     root = createLeasehold({ ...place, endpoint, clientConfig });

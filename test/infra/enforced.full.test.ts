@@ -3,12 +3,10 @@
  * A verb that needs more than `infra/access.ts` gives is refused here by name, before it is refused in a user's account.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -19,6 +17,7 @@ import type { PolicyGate } from './policy-gate.ts';
 import { synthesize } from './synthesize.ts';
 import type { Tools } from './tools.ts';
 import { clientConfig, look, openTools } from './tools.ts';
+import { newTables } from '../support/new-tables.ts';
 
 const QUEUE = 'media';
 const SHARDS = 2;
@@ -41,10 +40,7 @@ const gates = new Gates(stack, workers, table);
 
 describe.skipIf(upstream === null)('a worker with its policies enforced', () => {
   beforeAll(async () => {
-    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
-    await createTable(client, table);
-    await createTable(client, `${table}-effects`);
-    client.destroy();
+    await newTables(upstream ?? '', table, `${table}-effects`);
   });
   afterEach(async () => {
     vi.unstubAllEnvs();

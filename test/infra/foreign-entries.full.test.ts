@@ -28,12 +28,12 @@ import {
   groupPartitionKey,
   waitGroupKey,
 } from '../../shared/dynamo/engine/keys.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { groupPlace } from '../../shared/tasks/rows/task/index-places.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import { Gates, lambdaContext, newRole, stubHandler, upstream } from './gates.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
 import { clientConfig, openTools } from './tools.ts';
+import { newTables } from '../support/new-tables.ts';
 
 const table = `foreign-${systemRuntime.ids.unique()}`;
 const QUEUE = 'mail';
@@ -115,9 +115,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
   const put: string[] = [];
   const root = openTools(upstream ?? '', place);
   beforeAll(async () => {
-    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
-    await createTable(client, table);
-    client.destroy();
+    await newTables(upstream ?? '', table);
     for (const principal of PRINCIPALS) await writeEntries(principal);
   });
   afterAll(async () => {

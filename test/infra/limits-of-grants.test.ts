@@ -29,13 +29,13 @@ import {
   groupPartitionKey,
   waitGroupKey,
 } from '../../shared/dynamo/engine/keys.ts';
-import { createTable } from '../../shared/dynamo/table.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { PolicyGate } from './policy-gate.ts';
 import { Gates, newRole, upstream } from './gates.ts';
 import { synthesize } from './synthesize.ts';
 import { clientConfig } from './tools.ts';
 import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
+import { newTables } from '../support/new-tables.ts';
 
 const table = `limits-${systemRuntime.ids.unique()}`;
 
@@ -171,9 +171,7 @@ function casesOf(role: string, cell: string, stop: string) {
 describe.skipIf(upstream === null)('code that has a role and calls DynamoDB directly', () => {
   const opened = new Map<string, PolicyGate>();
   beforeAll(async () => {
-    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
-    await createTable(client, table);
-    client.destroy();
+    await newTables(upstream ?? '', table);
     for (const [name, role] of Object.entries(roles)) opened.set(name, await gates.for(role));
   });
   // Some attempts take it away.

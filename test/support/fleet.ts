@@ -6,7 +6,7 @@ import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
 import { judgeSemaphore } from '../../shared/coordination/semaphore/state.ts';
-import { SessionHolder } from '../../shared/session/keep-alive.ts';
+import type { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { permitHolders, workerName } from '../../shared/tasks/dispatch/live-workers.ts';
@@ -21,6 +21,7 @@ import type { Process, World } from './coordination.ts';
 import type { Death } from './mortal.ts';
 import { Mortal } from './mortal.ts';
 import { shown } from './story.ts';
+import { openHolder } from './open-holder.ts';
 
 export const QUEUE = 'default';
 const MAX_SKEW_MS = 1_000;
@@ -133,9 +134,9 @@ export class Fleet {
     const attempt = process.driver.attempt.bind(process.driver);
     process.driver.attempt = (...request) => death.step(() => attempt(...request));
     const { ports, runtime } = process;
-    const session = await SessionHolder.create(
-      { timing: TIMING, name: workerName(QUEUE), node: 'node', behaviour: 'release' },
-      { store: ports.sessions, runtime, gauge: noSkewGauge },
+    const session = await openHolder(
+      { timing: TIMING, name: workerName(QUEUE), node: 'node' },
+      { store: ports.sessions, runtime },
     );
     const semaphores = new SemaphoreClient(ports, { maxClockSkewMs: MAX_SKEW_MS });
     const limit = SETTINGS.maxWorkers;
@@ -195,9 +196,9 @@ export async function work(
   const counted = new Map<string, number>();
   const times: string[] = [];
   const run = async (): Promise<unknown> => {
-    const session = await SessionHolder.create(
-      { timing: TIMING, name: workerName(QUEUE), node: 'node', behaviour: 'release' },
-      { store: ports.sessions, runtime, gauge: noSkewGauge },
+    const session = await openHolder(
+      { timing: TIMING, name: workerName(QUEUE), node: 'node' },
+      { store: ports.sessions, runtime },
     );
     const handBack = new AbortController();
     const cancel = runtime.clock.after(lastsMs, () => handBack.abort());

@@ -13,7 +13,6 @@ import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
-import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
@@ -31,6 +30,7 @@ import { memoryDynamo } from '../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts';
 import type { Mortal } from './mortal.ts';
 import { silent } from '../../shared/testing/silent-log.ts';
+import { openHolder } from './open-holder.ts';
 
 const TABLE = 'leasehold';
 export const QUEUE = 'default';
@@ -132,10 +132,7 @@ export function openMemoryQueue(
     const { tasks, sessions, queues } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
-      const session = await SessionHolder.create(
-        { timing, name: 'test', node: 'test', behaviour: 'release' },
-        { store: sessions, runtime, gauge: noSkewGauge },
-      );
+      const session = await openHolder({ timing, name: 'test', node: 'test' }, { store: sessions, runtime });
       const settings = {
         queue: QUEUE,
         shards,

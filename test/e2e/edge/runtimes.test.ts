@@ -7,17 +7,15 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openQueue } from '../../../examples/queue.ts';
-import { createTable } from '../../../shared/dynamo/table.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
 import { binaryOf } from '../../support/runtimes/binaries.ts';
 import { startBun } from '../../support/runtimes/bun.ts';
 import { startContexts, startContextsHeardTwice } from '../../support/runtimes/contexts.ts';
 import type { RuntimeHost } from '../../support/runtimes/host.ts';
 import { serveIsolates, startWorkerd } from '../../support/runtimes/workerd.ts';
-import { TEST_CLIENT_SETTINGS } from '../../support/stores.ts';
+import { newTables } from '../../support/new-tables.ts';
 
 const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const ISOLATES = 20;
@@ -44,9 +42,7 @@ describe.each(RUNTIMES)('isolates in %s', (name, binary, startHost, leastTaken) 
       startHost({ binary: binary.kind === 'there' ? binary.path : '', isolates, table, endpoint: endpoint ?? '' });
 
     beforeAll(async () => {
-      const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...TEST_CLIENT_SETTINGS });
-      await createTable(client, table);
-      client.destroy();
+      await newTables(endpoint ?? '', table);
       host = await start(ISOLATES);
     });
     afterAll(() => host[Symbol.asyncDispose]());

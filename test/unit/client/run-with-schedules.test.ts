@@ -8,9 +8,9 @@ import { stampOf } from '../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
 import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
+import { openHolder } from '../../support/open-holder.ts';
 
 const MINUTE_MS = 60_000;
 /** All shards of one lane once, in the first idle minute and afterwards, jitter included. */
@@ -216,9 +216,9 @@ describe('a long-lived worker', () => {
 describe('a worker that exits when empty', () => {
   const work = async (settings: { readonly lingerMs?: number }): Promise<{ readonly queries: number }> => {
     const { runtime, stores } = idle.placeOf('worker');
-    const session = await SessionHolder.create(
-      { timing: sessionTiming({ lockDelayMs: 0 }), name: 'worker', node: 'test', behaviour: 'release' },
-      { store: stores.sessions, runtime, gauge: noSkewGauge },
+    const session = await openHolder(
+      { timing: sessionTiming({ lockDelayMs: 0 }), name: 'worker', node: 'test' },
+      { store: stores.sessions, runtime },
     );
     const long = defineTask({ name: 'long', run: () => idle.clock.sleep(20_000) });
     const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };

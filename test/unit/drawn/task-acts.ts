@@ -3,7 +3,6 @@ import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { defined } from '../../../shared/core/defined.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { enqueueDueOccurrences } from '../../../shared/tasks/dispatch/recur.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import type { ScheduleOptions } from '../../../shared/tasks/schedule/declaration.ts';
@@ -23,6 +22,7 @@ import type { Death } from '../../support/mortal.ts';
 import { Mortal } from '../../support/mortal.ts';
 import { shown } from '../../support/story.ts';
 import type { Act, Acts } from './drawn-story.ts';
+import { openHolder } from '../../support/open-holder.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const;
 const BATCHES = ['x', 'y'] as const;
@@ -161,10 +161,7 @@ async function work(world: World, at: Process, { concurrency, lastsMs, death, na
   const { runtime, ports } = process;
   const run = async (): Promise<unknown> => {
     const timing = sessionTiming({ ttlMs: 10_000, heartbeatMs: 3_000, lockDelayMs: 1_000 });
-    const session = await SessionHolder.create(
-      { timing, name: 'worker', node: 'node', behaviour: 'release' },
-      { store: ports.sessions, runtime, gauge: noSkewGauge },
-    );
+    const session = await openHolder({ timing, name: 'worker', node: 'node' }, { store: ports.sessions, runtime });
     const handBack = new AbortController();
     const cancel = runtime.clock.after(lastsMs, () => handBack.abort());
     const settings = {

@@ -1,6 +1,5 @@
 /** An isolate without zlib reads rows whose JSON a worker has deflated. */
 import { deflateRawSync } from 'node:zlib';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { EVENTS } from '../../../../bench/events.ts';
 import { connectDynamo } from '../../../../shared/dynamo/connect.ts';
@@ -8,7 +7,6 @@ import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { createTable } from '../../../../shared/dynamo/table.ts';
 import { createTaskStore } from '../../../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
@@ -18,7 +16,7 @@ import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { inflatingDriver } from '../../../../shared/client/edge/inflating-driver.ts';
 import type { EdgeLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';
 import { bundleEdge, openIsolate } from '../../../support/isolates.ts';
-import { TEST_CLIENT_SETTINGS } from '../../../support/stores.ts';
+import { newTables } from '../../../support/new-tables.ts';
 
 const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -52,9 +50,7 @@ describe.skipIf(endpoint === null)('an isolate without zlib', () => {
   let node: TaskClient;
 
   beforeAll(async () => {
-    const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...TEST_CLIENT_SETTINGS });
-    await createTable(client, table);
-    client.destroy();
+    await newTables(endpoint ?? '', table);
     ({ driver } = connectDynamo({ endpoint: endpoint ?? '' }, systemRuntime));
     tasks = createTaskStore(new Sender({ driver, runtime: systemRuntime }), { table, shards: 8 });
     node = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue });

@@ -12,7 +12,6 @@ import { createTaskStore } from '../../../../shared/tasks/rows/task/dynamo-task-
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
-import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
 import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
@@ -22,6 +21,7 @@ import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
 import { silent } from '../../../../shared/testing/silent-log.ts';
+import { openHolder } from '../../../support/open-holder.ts';
 
 const TABLE = 'leasehold';
 const QUEUE = 'q';
@@ -65,10 +65,7 @@ function open({
   const task = defineTask({ name: 'task', run: (_, { id }) => void done.push(id) });
   const work = async (homeShards: readonly number[]): Promise<void> => {
     const timing = sessionTiming({ ttlMs: 30_000, heartbeatMs: 10_000, lockDelayMs: 0 });
-    const session = await SessionHolder.create(
-      { timing, name: 'test', node: 'test', behaviour: 'release' },
-      { store: sessions, runtime, gauge: noSkewGauge },
-    );
+    const session = await openHolder({ timing, name: 'test', node: 'test' }, { store: sessions, runtime });
     const settings = {
       queue: QUEUE,
       shards,

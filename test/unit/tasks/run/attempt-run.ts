@@ -3,7 +3,6 @@ import { getEventListeners } from 'node:events';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { failureKey, payloadKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { runAttempt } from '../../../../shared/tasks/run/run-attempt.ts';
@@ -12,11 +11,11 @@ import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { createSessionStore } from '../../../../shared/session/row/dynamo-session-store.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import { grown, ledgerOf } from '../../../support/ledger.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 import { shown } from '../../../support/story.ts';
 import type { Scene, Tools } from './attempt-scenes.ts';
+import { openHolder } from '../../../support/open-holder.ts';
 
 const GRACE_MS = 1_000;
 const LIFE_MS = 60_000;
@@ -63,10 +62,7 @@ export async function attempt(scene: Scene): Promise<readonly string[]> {
   const answering = driver.attempt.bind(driver);
   const sessions = createSessionStore(new Sender({ driver, runtime: q.runtime }), q.table);
   const timing = sessionTiming({ ttlMs: 6_000, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
-  const session = await SessionHolder.create(
-    { timing, name: 'test', node: 'test', behaviour: 'release' },
-    { store: sessions, runtime: q.runtime, gauge: noSkewGauge },
-  );
+  const session = await openHolder({ timing, name: 'test', node: 'test' }, { store: sessions, runtime: q.runtime });
   const lines: string[] = [];
   const say = (what: string): void => {
     lines.push(what);

@@ -1,11 +1,9 @@
 /** A session and a worker outlive many attempts: each attempt removes its listeners, however it ends. */
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import { createSessionStore } from '../../../../shared/session/row/dynamo-session-store.ts';
 import { runClaim } from '../../../../shared/tasks/run/run-claim.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
@@ -15,6 +13,7 @@ import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 import { silent } from '../../../../shared/testing/silent-log.ts';
+import { openHolder } from '../../../support/open-holder.ts';
 
 interface Attempt {
   readonly handBack: AbortController;
@@ -35,9 +34,9 @@ test.each<[string, string, (attempt: Attempt) => unknown]>([
 ])('an attempt that %s leaves no listener', async (_how, settled, act) => {
   const { tasks, client, clock, runtime } = openMemoryQueue();
   const sender = new Sender({ driver: simulatedDriver(memoryDynamo('sessions', () => clock.now())), runtime });
-  const session = await SessionHolder.create(
-    { timing: sessionTiming({ ttlMs: 600_000 }), name: 'test', node: 'test', behaviour: 'release' },
-    { store: createSessionStore(sender, 'sessions'), runtime, gauge: noSkewGauge },
+  const session = await openHolder(
+    { timing: sessionTiming({ ttlMs: 600_000 }), name: 'test', node: 'test' },
+    { store: createSessionStore(sender, 'sessions'), runtime },
   );
   const revocable = new Map<string, () => void>();
   const onRevoked = session.onRevoked.bind(session);

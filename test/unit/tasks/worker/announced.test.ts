@@ -1,16 +1,17 @@
-/** A worker that receives announcements of new tasks, or whose own tasks add some. In simulated time; the index hides some. */
+/** A worker that receives announcements of new tasks, or whose own tasks add some; in simulated time. */
 import { beforeEach, expect, test } from 'vitest';
 import type { IdleWorld } from '../../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../../bench/idle-world.ts';
 import { silent } from '../../../../shared/testing/silent-log.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
-import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
+import type { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
+import { openHolder } from '../../../support/open-holder.ts';
 
 let idle: IdleWorld;
 let begun: Map<string, number>;
@@ -34,9 +35,9 @@ const SETTINGS = {
 
 function openSession(): Promise<SessionHolder> {
   const { runtime, stores } = idle.placeOf('worker');
-  return SessionHolder.create(
-    { timing: sessionTiming({ lockDelayMs: 0 }), name: 'worker', node: 'bench', behaviour: 'release' },
-    { store: stores.sessions, runtime, gauge: noSkewGauge },
+  return openHolder(
+    { timing: sessionTiming({ lockDelayMs: 0 }), name: 'worker', node: 'bench' },
+    { store: stores.sessions, runtime },
   );
 }
 
