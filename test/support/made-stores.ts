@@ -89,6 +89,7 @@ export const semaphoreClient = {
     ),
   get: (name: string) =>
     Promise.resolve(DISPATCHED.has(name) ? SEMAPHORES[0] : SEMAPHORES.find((one) => one.name === name)),
+  parts: (queue: string) => Promise.resolve(SEMAPHORES.slice(0, Number(DISPATCHED.has(workersSemaphore(queue))))),
 };
 
 export const sessionStore = {
