@@ -42,7 +42,10 @@ const place = { table, queue: QUEUE, shards: 1 };
 
 const { stack, workers: media } = synthesize({ shards: 1 });
 const mail = new TaskWorkers(stack, 'Mail', {
-  ...{ entry: ENTRY, queue: QUEUE, table: media.table, shards: 1 },
+  entry: ENTRY,
+  queue: QUEUE,
+  table: media.table,
+  shards: 1,
   listFinished: true,
 });
 const roles = {
