@@ -3,8 +3,8 @@
  * It adds to `runWorker` the schedules, the shards and the intervals of polls.
  *
  * While idle it polls one partition at a time (`tasks/picker/partitions.ts`).
- * With eight shards of one lane it finds a task within 2.2 s in its first idle minute, and within 7 s afterwards; the first one with a tenant
- * or an order within 3.5 and 12 s. That costs 5.4 read units a second, and then 1.5 (`npm run bench -- idle`; add the index's lag).
+ * With eight shards of one lane it finds a task within 2 s in its first idle minute, and within 7 s afterwards; the first one with a tenant
+ * or an order within 3.5 and 12 s. That costs 6 read units a second, and then 1.5 (`npm run bench -- idle`; add the index's lag).
  * A task that is enqueued in its process begins at once, or when it is due.
  */
 import { enqueueDueOccurrences } from '../tasks/dispatch/recur.ts';
@@ -32,7 +32,7 @@ export interface SchedulingSettings extends Pick<WorkerSettings, 'queue' | 'conc
 type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 
 /** Maximum gaps between two polls, jittered: see above. */
-export const POLL_MS = { first: 220, idle: 730 };
+export const POLL_MS = { first: 195, idle: 730 };
 /**
  * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence.
  * Most schedules are due on the minute. After finding a schedule that is due every second, it checks every second.

@@ -111,15 +111,17 @@ export class Partition {
     const now = this.#now;
     this.#ahead = now < this.#aheadUntil ? this.#ahead.filter(query.isWorthReading) : [];
     const isOldestDue = this.isOwn && !this.lane.isOfGroups && this.#oldestReadAt + this.#options.heartbeatMs <= now;
+    const isFirstRead = this.#oldestReadAt === -Infinity;
     let pages = 0;
     if (!this.hasAhead || isOldestDue) {
       pages = this.lane.isOfGroups ? await this.#walkOn(query) : await this.#readOn(query, isOldestDue);
       this.#aheadUntil = now + LONGEST_BACKOFF_MS;
     }
-    // The tasks of crashed workers are at the front of the oldest entries.
-    const hints = isOldestDue
-      ? this.#ahead.slice(0, query.wanted)
-      : this.#options.share.take(this.#ahead, query.wanted);
+    // The tasks of crashed workers are at the front of the oldest entries. Workers that start together read the same ones at first.
+    const hints =
+      isOldestDue && !isFirstRead
+        ? this.#ahead.slice(0, query.wanted)
+        : this.#options.share.take(this.#ahead, query.wanted);
     const taken = new Set(hints);
     this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
     this.#fruitless = [...this.#fruitless, ...hints.map(({ id }) => id)];
@@ -204,8 +206,10 @@ export class Partition {
   /** Of the oldest entries, those of the share, and those of others that have stayed: a worker that has crashed holds any of them. */
   #stayed(hints: readonly Hint[], worth: readonly Hint[]): readonly Hint[] {
     const stayed = worth.filter(({ id }) => this.#isMine(id) || this.#oldest.has(id));
-    // Of others' entries it tries a random few in full; the rest only if their worker has crashed.
-    this.#ofOthers = new Set(stayed.flatMap(({ id }) => (this.#isMine(id) || this.#isDrawn ? [] : [id])));
+    // Of others' entries it tries a random few in full, and those that nobody has taken for a heartbeat more: they may be in nobody's share.
+    // The rest only if their worker has crashed.
+    const isTried = (id: string): boolean => this.#isMine(id) || this.#ofOthers.has(id) || this.#isDrawn;
+    this.#ofOthers = new Set(stayed.flatMap(({ id }) => (isTried(id) ? [] : [id])));
     this.#oldest = new Set(hints.map(({ id }) => id));
     return stayed;
   }

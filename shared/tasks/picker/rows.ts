@@ -141,7 +141,9 @@ export class Rows {
     ].filter(({ task }) => this.checkOut(task));
     const early = new Set(due.flatMap(({ id, links }) => (this.lines.hasTurn(links?.line) ? [] : [id])));
     for (const id of early) this.#earlyUntil.set(id, this.#now + FRESH_MS);
-    for (const hint of hints) if (!this.#inHand.has(hint.id) && !early.has(hint.id)) this.skip(hint, FRESH_MS);
+    // The index shows a task that is due later when it is due.
+    const unskipped = new Set([...this.#inHand, ...early, ...later.map(({ id }) => id)]);
+    for (const hint of hints) if (!unskipped.has(hint.id)) this.skip(hint, FRESH_MS);
     const more = behind.length === 0 ? [] : (await this.choose(behind)).found;
     return { found: [...found, ...more], later, taken: hints.length - due.length - later.length - abandoned.length };
   }

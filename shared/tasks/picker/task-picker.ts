@@ -172,9 +172,10 @@ export class TaskPicker {
   ): Promise<void> {
     const { concurrency, line, batch } = links;
     const { keys, lines } = this.#rows;
-    // A postponed task keeps its turn, and its batch waits for it. A worker that stays reads when it is due.
+    // A postponed task keeps its turn, and its batch waits for it. Its row says when it is due: the index may lag, and workers that have
+    // just met it running leave it alone for a moment.
     const isOver = outcome !== 'settled';
-    if (!isOver && !this.#settings.exitsWhenEmpty) this.expectTasks([id]);
+    if (!isOver) this.expectTasks([id]);
     const ofKey = concurrency === undefined ? [] : [keys.ended(concurrency)];
     const ofLine = line === undefined || !isOver ? [] : [await lines.ended(line)];
     const next = [...ofKey, ...ofLine];

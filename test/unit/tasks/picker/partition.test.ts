@@ -147,6 +147,23 @@ describe('the oldest entries', () => {
   });
 });
 
+test("an entry in nobody's share is tried when nobody has taken it for two heartbeats", async () => {
+  const q = openMemoryQueue();
+  await fill(q, 30);
+  const slice = { nth: 0, of: 8 };
+  const p = partitionOf(q, { page: 50, slice });
+  const foreign = ids(30).filter((id) => !isInSlice(id, slice));
+  const left: number[] = [];
+  for (let beat = 0; beat < 3; beat++) {
+    const hints = await p.read(50);
+    left.push(foreign.filter((id) => hints.includes(id) && !p.partition.isOfOthers(id)).length);
+    await q.clock.advance(HEARTBEAT_MS);
+  }
+
+  expect(foreign.length).toBeGreaterThan(0);
+  expect(left).toEqual([0, 0, foreign.length]);
+});
+
 describe('a share of the entries', () => {
   const entries = Array.from({ length: 64 }, (_, nth) => `e${nth}`);
   const sizeOf = (share: Share, widened = 0) => entries.filter((id) => share.has(id, widened)).length;
