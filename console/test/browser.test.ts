@@ -58,7 +58,7 @@ describe.skipIf(!canBrowse)('the console in a browser', () => {
     const claimed = await its.tasks.claim(ready, session.id, stamp());
     if (claimed.kind === 'refused') throw new Error('the claim was refused');
     await badge(page, 'running').first().waitFor();
-    await page.getByText('host-7').waitFor();
+    await page.getByText('host-7').first().waitFor();
     await row.locator('.badge', { hasText: 'running' }).waitFor();
 
     await its.tasks.complete(claimOf(claimed.row), { bytes: 48_213 }, stamp());

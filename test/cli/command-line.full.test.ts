@@ -82,9 +82,9 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
   });
 
   test.skipIf(process.platform !== 'linux').each([
-    ['a sentence', [], /^error: the answer cannot be written: .*ENOSPC.*\n$/],
-    ['a JSON object', ['--json'], /^\{"error":"the answer cannot be written: .*","exitCode":1\}\n$/],
-  ])('says in %s that its answer cannot be written', async (_form, options, message) => {
+    ['a sentence', [], /^error: the output cannot be written: .*ENOSPC.*\n$/],
+    ['a JSON object', ['--json'], /^\{"error":"the output cannot be written: .*","exitCode":1\}\n$/],
+  ])('says in %s that its output cannot be written', async (_form, options, message) => {
     const full = openSync('/dev/full', 'w');
     const child = spawn(process.execPath, [PROGRAM, 'tasks', 'list', ...options], {
       env: { ...process.env, LEASEHOLD_ENDPOINT: table.endpoint, LEASEHOLD_TABLE: table.table, NO_COLOR: '1' },

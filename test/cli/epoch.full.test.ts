@@ -50,7 +50,7 @@ describe.skipIf(endpoint === null)('leasehold epoch raise', () => {
     for (let round = 0; round < 4; round++) merge(given, await giveOut(old, 3));
 
     expect(await raise()).toMatchObject({ exitCode: 5, out: '' });
-    expect((await raise()).err).toMatch(/session .* lives in table .*nothing was done/);
+    expect((await raise()).err).toMatch(/session .* is live in table .*nothing was done/);
     // As from a restored table without this command: the old table has already issued the next number.
     const next = (await restored.leasehold.locks.get('reports'))!.leaseCounter + 1;
     expect(given.get('lock')).toContain(next);
@@ -80,13 +80,13 @@ describe.skipIf(endpoint === null)('leasehold epoch raise', () => {
     const text = ['epoch', 'raise', '--reason', 'a drill', '--yes', restored.table];
     const { err, out } = await runCommand(restored, ...text);
     const [, place = ''] = /^at (\S+)$/m.exec(err) ?? [];
-    const [, looked, lifted, floor] = /(\d+) rows looked at, counters of (\d+) lifted to (\d+)/.exec(out) ?? [];
+    const [, checked, lifted, floor] = /(\d+) rows read, counters of (\d+) lifted to (\d+)/.exec(out) ?? [];
 
-    const rest = JSON.parse((await raise('--resume', place)).out) as { looked: number };
+    const rest = JSON.parse((await raise('--resume', place)).out) as { checked: number };
 
     expect(Number(lifted)).toBeGreaterThanOrEqual(150);
     expect(rest).toMatchObject({ floor: Number(floor), raised: 0, changed: 0 });
-    expect(rest.looked).toBeLessThan(Number(looked));
+    expect(rest.checked).toBeLessThan(Number(checked));
     expect(await raise('--resume', 'nonsense')).toMatchObject({ exitCode: 2, out: '' });
   });
 });

@@ -64,7 +64,9 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     const end = await run('--lock', 'taken', '--', 'echo', 'started');
 
     expect(end).toMatchObject({ exitCode: 75, out: '' });
-    expect(end.err).toMatch(/^error: not acquired, .*taken: held since .* by session .* \(rival on elsewhere\)/);
+    expect(end.err).toMatch(
+      /^error: not acquired without a wait .*taken: held since .* by session .* \(rival on elsewhere\)/,
+    );
   });
 
   test.each([['--lock'], ['--leader'], ['--semaphore']])(
@@ -75,7 +77,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
       const end = await runCommand(table, 'run', option, first, option, second, '--', 'echo', 'started');
 
       expect(end).toMatchObject({ exitCode: 2, out: '' });
-      expect(end.err).toMatch(/given twice: one (?:lock|election|semaphore) for each run/);
+      expect(end.err).toMatch(/must be given once: one (?:lock|election|semaphore) for each run/);
     },
   );
 

@@ -67,7 +67,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues, in sepa
 
     expect(await run('queues', 'drain', 'stopping')).toMatchObject({
       exitCode: 0,
-      out: 'queue stopping is paused, and of 1 task due none runs\n',
+      out: 'queue stopping is paused: of 1 task due none runs\n',
     });
 
     expect(await stateOf()).toBe('done');
