@@ -76,8 +76,8 @@ export class Partition {
   /** Where the last page began. */
   #pageAfter: unknown;
   #oldestReadAt = -Infinity;
-  /** The oldest entries when they were last read beside the others. */
-  #oldest: ReadonlySet<string> = new Set();
+  /** The oldest entries when they were last read beside the others, and how many such reads in a row have shown each. */
+  #oldest: ReadonlyMap<string, number> = new Map();
   /** Of these, entries of others that have stayed: the worker tries them only if their worker has crashed. */
   #ofOthers: ReadonlySet<string> = new Set();
   #isEnd = false;
@@ -130,7 +130,7 @@ export class Partition {
 
   /** Whether an entry is read only because its worker may have crashed. */
   isOfOthers(id: string): boolean {
-    return this.#ofOthers.has(id);
+    return this.#ofOthers.has(id) && !this.#options.share.has(id, this.#widened);
   }
 
   get hasMore(): boolean {
@@ -205,12 +205,14 @@ export class Partition {
 
   /** Of the oldest entries, those of the share, and those of others that have stayed: a worker that has crashed holds any of them. */
   #stayed(hints: readonly Hint[], worth: readonly Hint[]): readonly Hint[] {
-    const stayed = worth.filter(({ id }) => this.#isMine(id) || this.#oldest.has(id));
-    // Of others' entries it tries a random few in full, and those that nobody has taken for a heartbeat more: they may be in nobody's share.
+    const times = new Map(hints.map(({ id }) => [id, (this.#oldest.get(id) ?? 0) + 1]));
+    const hasStayed = (id: string, reads: number): boolean => (times.get(id) ?? 0) > reads;
+    const stayed = worth.filter(({ id }) => this.#isMine(id) || hasStayed(id, 1));
+    // Of others' entries it tries a random few in full, and those that nobody has taken for two heartbeats: they may be in nobody's share.
     // The rest only if their worker has crashed.
-    const isTried = (id: string): boolean => this.#isMine(id) || this.#ofOthers.has(id) || this.#isDrawn;
+    const isTried = (id: string): boolean => this.#isMine(id) || hasStayed(id, 2) || this.#isDrawn;
     this.#ofOthers = new Set(stayed.flatMap(({ id }) => (isTried(id) ? [] : [id])));
-    this.#oldest = new Set(hints.map(({ id }) => id));
+    this.#oldest = times;
     return stayed;
   }
 
