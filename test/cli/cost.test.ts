@@ -29,7 +29,7 @@ describe('leasehold cost', () => {
   test('adds what a durable task records', async () => {
     const { out } = await cost('--steps', '5', '--waits', '1', '--callbacks', '1');
 
-    expect(out).toMatch(/^a task: 25\.5 write units/m);
+    expect(out).toMatch(/^a task: 25 write units/m);
     expect(out).toMatch(/^callback +7\.5 +4 +11\.5$/m);
   });
 

@@ -75,7 +75,7 @@ function tableOf({ inputBytes, resultBytes, deflatedShare, commitItems, steps = 
 }
 
 /** Two checkpoints, a suspension, the answer with its row, the next claim, and a share of the moves to separate rows: measured. */
-const CALLBACK_UNITS = 7.5;
+const CALLBACK_UNITS = 7;
 /** The first steps fit into the task's row; later ones move to separate rows: measured. */
 const STEPS_IN_ROW = 5;
 const LATER_STEP_UNITS = 1.2;
