@@ -141,8 +141,12 @@ export class Rows {
     ].filter(({ task }) => this.checkOut(task));
     const early = new Set(due.flatMap(({ id, links }) => (this.lines.hasTurn(links?.line) ? [] : [id])));
     for (const id of early) this.#earlyUntil.set(id, this.#now + FRESH_MS);
-    // The index shows a task that is due later when it is due.
-    const unskipped = new Set([...this.#inHand, ...early, ...later.map(({ id }) => id)]);
+    // The index shows a task that is due later when it is due. One that was only left to others may be tried as soon as the worker helps.
+    const unskipped = new Set([
+      ...this.#inHand,
+      ...early,
+      ...[...later, ...due.filter(isOnlyAbandoned)].map(({ id }) => id),
+    ]);
     for (const hint of hints) if (!unskipped.has(hint.id)) this.skip(hint, FRESH_MS);
     const more = behind.length === 0 ? [] : (await this.choose(behind)).found;
     return { found: [...found, ...more], later, taken: hints.length - due.length - later.length - abandoned.length };

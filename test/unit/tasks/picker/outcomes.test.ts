@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { IDLE_QUEUE, openIdleWorld } from '../../../../bench/idle-world.ts';
 import type { Outcome } from '../../../../shared/tasks/picker/candidate.ts';
+import { Rows } from '../../../../shared/tasks/picker/rows.ts';
 import { TaskPicker } from '../../../../shared/tasks/picker/task-picker.ts';
 import { pickerPorts } from '../../../support/picker-ports.ts';
 
@@ -55,4 +56,18 @@ test.each<[string, Outcome, number | undefined]>([
   ['its key was full', { full: { until: undefined, running: 1, enteredAt: undefined } }, 1],
 ])('%s', async (_what, outcome, seconds) => {
   expect(await triedAgainAfter(outcome)).toBe(seconds);
+});
+
+test.each([
+  ['was only left to others is worth reading at once, when the worker helps', true, true],
+  ['is tried here is not read again', false, false],
+])('a task that %s', async (_what, isLeft, isWorth) => {
+  const idle = openIdleWorld({ clientShards: 1 });
+  const rows = new Rows('mine', SETTINGS, pickerPorts(idle.placeOf('worker')));
+  await idle.world.run(async () => {
+    await idle.client.enqueue('hello', {}, { id: 't' });
+    await rows.choose([{ queue: IDLE_QUEUE, id: 't' }], () => isLeft);
+  });
+
+  expect(rows.isWorthReading({ queue: IDLE_QUEUE, id: 't', readyAt: 0 })).toBe(isWorth);
 });
