@@ -48,7 +48,9 @@ export async function suspendedTasks(queue: QueueConnection, now: number): Promi
     later.push(...page.filter(({ readyAt }) => readyAt > now));
     if (later.length >= COUNT_LIMIT) break;
   }
-  const rows = await queue.store.getMany(later.toSorted((one, other) => other.readyAt - one.readyAt).slice(0, CHECKED_AT_MOST));
+  const rows = await queue.store.getMany(
+    later.toSorted((one, other) => other.readyAt - one.readyAt).slice(0, CHECKED_AT_MOST),
+  );
   const tasks = rows.filter((task): task is ReadyTask => isSuspended(task, now));
   return { tasks, checked: rows.length, later: later.length };
 }
