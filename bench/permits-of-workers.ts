@@ -23,7 +23,10 @@ export interface Price {
 
 export interface FleetFigures {
   readonly workers: number;
-  /** Starts with their ends, 100 of them a second (10 in a fleet of ten), while about nine tenths of the permits are taken: mean of each, and most requests of one start. */
+  /**
+   * Starts with their ends, 100 of them a second (10 in a fleet of ten), while about nine tenths of the permits are taken: mean of each,
+   * and most requests of one start.
+   */
   readonly churn: Price & {
     readonly p99Requests: number;
     readonly mostRequests: number;

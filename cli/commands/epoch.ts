@@ -155,7 +155,8 @@ async function ensureQuiet(client: DynamoDBClient, table: string, connection: Cl
     if (live !== undefined)
       throw new CommandError(
         EXIT.refused,
-        `session ${printable(live.id)} is live in table ${table}: stop all that uses the table (its schedule, its workers, its programs), ` +
+        `session ${printable(live.id)} is live in table ${table}: stop all that uses the table ` +
+          '(its schedule, its workers, its programs), ' +
           'wait until its TTL is over, and repeat the command; nothing was done',
       );
   }

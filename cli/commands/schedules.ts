@@ -154,7 +154,8 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   context.output.answer(
     { queue, name: schedule, removed: true },
     () =>
-      `schedule ${printable(schedule)} is removed; a worker whose module declares it defines it again at its next start, so remove it there, too`,
+      `schedule ${printable(schedule)} is removed; a worker whose module declares it defines it again ` +
+      'at its next start, so remove it there, too',
   );
 }
 

@@ -1,7 +1,7 @@
 /** The one loop that polls the table while a page is open. All viewers share it; without viewers it pauses. */
 import { messageOf } from '../../shared/core/errors.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
-import type { OverviewRead } from './views/overview.ts';
+import type { OverviewReader } from './views/overview.ts';
 import type { Overview } from '../model.ts';
 
 export type News =
@@ -20,7 +20,7 @@ interface FeedOptions {
 }
 
 export class Feed {
-  readonly #read: OverviewRead;
+  readonly #reader: OverviewReader;
   readonly #options: FeedOptions;
   readonly #viewers = new Set<Viewer>();
   #last: News | undefined;
@@ -28,8 +28,8 @@ export class Feed {
   /** Ends the pause between two polls. */
   #hurry = new AbortController();
 
-  constructor(read: OverviewRead, options: FeedOptions) {
-    this.#read = read;
+  constructor(reader: OverviewReader, options: FeedOptions) {
+    this.#reader = reader;
     this.#options = options;
   }
 
@@ -77,9 +77,9 @@ export class Feed {
       this.#hurry = new AbortController();
       let pauseMs = everyMs;
       try {
-        const units = await this.#read.read();
+        const units = await this.#reader.read();
         pauseMs = Math.max(everyMs, (units / unitsPerSecond) * 1_000);
-        this.#tell({ kind: 'overview', overview: this.#read.overview(), nextInMs: pauseMs }, signal);
+        this.#tell({ kind: 'overview', overview: this.#reader.overview(), nextInMs: pauseMs }, signal);
       } catch (error) {
         this.#tell({ kind: 'failure', message: messageOf(error) }, signal);
       }

@@ -13,13 +13,13 @@ import type { ConsoleConnection } from './connection.ts';
 import type { Feed, News } from './feed.ts';
 import { readAudit } from './views/audit.ts';
 import { readLocks, readSemaphores } from './views/coordination.ts';
-import type { OverviewRead } from './views/overview.ts';
+import type { OverviewReader } from './views/overview.ts';
 import { readSchedules } from './views/schedules.ts';
 import type { SessionBook } from './views/session-book.ts';
-import { SessionsRead, withHoldings } from './views/sessions.ts';
+import { SessionsReader, withHoldings } from './views/sessions.ts';
 import { readSelected } from './views/selected.ts';
 import { readTask, readTasks } from './views/tasks.ts';
-import { DeadRead } from './views/dead.ts';
+import { DeadReader } from './views/dead.ts';
 import { KnownNames, readNames } from './views/known-names.ts';
 import { readFinished } from './views/finished.ts';
 import { priceOfScan, scanFinished } from './views/scan.ts';
@@ -30,7 +30,7 @@ import type { SharedReads } from './shared-reads.ts';
 interface RoutesPorts {
   readonly connection: ConsoleConnection;
   readonly feed: Feed;
-  readonly overview: OverviewRead;
+  readonly overview: OverviewReader;
   readonly book: SessionBook;
   readonly reads: SharedReads;
 }
@@ -42,8 +42,8 @@ const SCAN_LIMIT_UNITS = 1_000_000;
 
 export function createRoutes({ connection, feed, overview, book, reads }: RoutesPorts): Hono {
   const names = new KnownNames();
-  const dead = new DeadRead(connection, names);
-  const sessions = new SessionsRead(connection, book);
+  const dead = new DeadReader(connection, names);
+  const sessions = new SessionsReader(connection, book);
   const locks = (prefix: string): Promise<LockPage> =>
     reads.ask(`locks ${prefix}`, () => readLocks(connection, prefix));
   const semaphores = (prefix: string): Promise<SemaphorePage> =>

@@ -13,7 +13,7 @@ import { answerWith, readAssets } from './assets.ts';
 import { ConsoleConnection } from './connection.ts';
 import { Feed } from './feed.ts';
 import { Gate } from './gate.ts';
-import { OverviewRead } from './views/overview.ts';
+import { OverviewReader } from './views/overview.ts';
 import { SessionBook } from './views/session-book.ts';
 import { createRoutes } from './routes.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -38,7 +38,7 @@ export async function startConsole(options: PageOptions, runtime: Runtime): Prom
   const assets = await readAssets();
   const connection = new ConsoleConnection(options, runtime);
   const book = new SessionBook(connection);
-  const overview = new OverviewRead(connection, book);
+  const overview = new OverviewReader(connection, book);
   const pace = {
     everyMs: options.everyMs,
     unitsPerSecond: connection.isLocal ? LOCAL_UNITS_PER_SECOND : UNITS_PER_SECOND,

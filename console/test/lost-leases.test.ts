@@ -1,7 +1,7 @@
 /** Lost leases: counts each once, except leases lost before the first poll. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { ConsoleConnection } from '../server/connection.ts';
-import { OverviewRead } from '../server/views/overview.ts';
+import { OverviewReader } from '../server/views/overview.ts';
 import { SessionBook } from '../server/views/session-book.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
@@ -19,7 +19,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   let table: CommandTable;
   let connection: ConsoleConnection;
   let book: SessionBook;
-  let overview: OverviewRead;
+  let overview: OverviewReader;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
   });
@@ -30,7 +30,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
       systemRuntime,
     );
     book = new SessionBook(connection);
-    overview = new OverviewRead(connection, book);
+    overview = new OverviewReader(connection, book);
     return () => {
       connection[Symbol.dispose]();
     };

@@ -9,7 +9,10 @@ import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Write } from './conjunct.ts';
 import { keyOf } from './conjunct.ts';
 
-/** Attributes that differ, undefined if it has none; or undefined if there is no row. `late`: the values, and `names`: the names, in the expressions of the write. */
+/**
+ * Attributes that differ, undefined if it has none; or undefined if there is no row.
+ * `late`: the values, and `names`: the names, in the expressions of the write.
+ */
 type Meanwhile = (row: DynamoItem, late: DynamoItem, names: Readonly<Record<string, string>>) => DynamoItem | undefined;
 
 const more = (number: unknown): number => Number(number) + 1;

@@ -1,5 +1,5 @@
 /**
- * `DeadRead` sorts the dead tasks of a queue by name and fault, for an operator who decides what to retry.
+ * `DeadReader` sorts the dead tasks of a queue by name and fault, for an operator who decides what to retry.
  *
  * A task's fault is in its row, so each row is read once: half a read unit or more. A poll reads a few new rows
  * and continues the list from the previous poll, so an open page reaches the end at the pace of all other polls.
@@ -52,7 +52,7 @@ class Ward {
   isComplete = false;
 }
 
-export class DeadRead {
+export class DeadReader {
   readonly #connection: ConsoleConnection;
   readonly #names: KnownNames;
   readonly #wards = new Map<string, Ward>();

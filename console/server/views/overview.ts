@@ -3,7 +3,7 @@ import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { sumOf } from '../../../cli/queue/queue-summary.ts';
 import type { ConsoleConnection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../../model.ts';
-import { QueueRead } from './queue.ts';
+import { QueueReader } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
 import { WorkerWalk } from './worker-walk.ts';
 
@@ -22,11 +22,11 @@ const HOUR_MS = 3_600_000;
 /** Over how long the rate of units is taken. */
 const RATE_MS = 30_000;
 
-export class OverviewRead {
+export class OverviewReader {
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
-  /** In the order of their next polls. */
-  readonly #queues = new Map<string, QueueRead>();
+  /** In the order of their next readers. */
+  readonly #queues = new Map<string, QueueReader>();
   readonly #readings: Reading[] = [];
   readonly #spending: { readonly at: number; readonly units: number }[] = [];
   #discoveredAt = -Infinity;
@@ -42,17 +42,17 @@ export class OverviewRead {
   /** A queue that was named; those without a worker so far are known by their names only. */
   include(queue: string): void {
     if (!this.#queues.has(queue) && this.#queues.size < QUEUES_LIMIT)
-      this.#queues.set(queue, new QueueRead(this.#connection, this.#book, queue));
+      this.#queues.set(queue, new QueueReader(this.#connection, this.#book, queue));
   }
 
   /** The next round begins with this queue: an act has just changed it. */
   putFirst(queue: string): void {
-    const read = this.#queues.get(queue);
-    if (read === undefined) return;
-    read.forget();
+    const reader = this.#queues.get(queue);
+    if (reader === undefined) return;
+    reader.forget();
     const others = [...this.#queues].filter(([name]) => name !== queue);
     this.#queues.clear();
-    for (const [name, other] of [[queue, read] as const, ...others]) this.#queues.set(name, other);
+    for (const [name, other] of [[queue, reader] as const, ...others]) this.#queues.set(name, other);
   }
 
   /** Whether tasks of the queue may be in groups: unknown until its first poll. */
@@ -68,12 +68,12 @@ export class OverviewRead {
   async read(): Promise<number> {
     const before = this.#connection.readUnits();
     await this.#discover();
-    for (const [queue, read] of [...this.#queues]) {
+    for (const [queue, reader] of [...this.#queues]) {
       if (this.#connection.readUnits() - before >= ROUND_UNITS) break;
-      await read.read(this.#connection.open(), this.#workers.of(queue));
+      await reader.read(this.#connection.open(), this.#workers.of(queue));
       // To the end of the line.
       this.#queues.delete(queue);
-      this.#queues.set(queue, read);
+      this.#queues.set(queue, reader);
     }
     await this.#book.refresh(this.#connection.open(), this.#book.living(), { limit: SESSIONS_PER_ROUND });
     this.#note();
@@ -81,12 +81,12 @@ export class OverviewRead {
   }
 
   overview(): Overview {
-    const polls = [...this.#queues.values()];
+    const readers = [...this.#queues.values()];
     return {
       now: this.#connection.now(),
       desk: this.#connection.info,
       queues: this.#figures().toSorted((one, other) => (one.queue < other.queue ? -1 : 1)),
-      unseen: polls.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
+      unseen: readers.filter(({ figures }) => figures === undefined).map(({ queue }) => queue),
       readings: this.#readings,
       lost: this.#book.lost(),
       lostInHour: this.#book.lostAfter(this.#connection.now() - HOUR_MS),
@@ -102,11 +102,11 @@ export class OverviewRead {
       list.push(holding);
       held.set(session, list);
     };
-    for (const read of this.#queues.values()) {
-      const { queue } = read;
-      for (const { session, token } of read.permits)
+    for (const reader of this.#queues.values()) {
+      const { queue } = reader;
+      for (const { session, token } of reader.permits)
         note(session, { kind: 'permit', name: workersSemaphore(queue), leaseCounter: token });
-      for (const { session, id, leaseCounter } of read.running)
+      for (const { session, id, leaseCounter } of reader.running)
         note(session, { kind: 'task', name: id, queue, leaseCounter });
     }
     return held;

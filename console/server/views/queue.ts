@@ -37,7 +37,7 @@ interface Walk {
   after: unknown;
 }
 
-export class QueueRead {
+export class QueueReader {
   readonly queue: string;
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;

@@ -14,7 +14,7 @@ const ENDED_SHOWN = 30;
 /** Pause between two complete walks. */
 const WALK_EVERY_MS = 60_000;
 
-export class SessionsRead {
+export class SessionsReader {
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   /** Listed, and not read yet. */

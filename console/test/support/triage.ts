@@ -1,7 +1,7 @@
 /** Many dead tasks in groups, on wide and narrow screens, read in steps. */
 import { describe, expect, test } from 'vitest';
 import { ConsoleConnection } from '../../server/connection.ts';
-import { DeadRead } from '../../server/views/dead.ts';
+import { DeadReader } from '../../server/views/dead.ts';
 import { KnownNames } from '../../server/views/known-names.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { claimed, stamp } from '../../../test/support/tasks.ts';
@@ -56,7 +56,7 @@ export function describeTriageOf(count: number): void {
       const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
       const { table, endpoint } = its.table;
       using connection = new ConsoleConnection({ table, endpoint, ...settings }, systemRuntime);
-      const dead = new DeadRead(connection, new KnownNames());
+      const dead = new DeadReader(connection, new KnownNames());
       const query = { queue: 'many', name: '', id: '', fault: undefined };
       const first = await dead.read({ ...query, isWhole: false });
       expect(first.units).toBeLessThanOrEqual(50);

@@ -20,7 +20,7 @@ import type { ConsoleConnection } from '../../server/connection.ts';
 import type { Feed } from '../../server/feed.ts';
 import { createRoutes } from '../../server/routes.ts';
 import { SharedReads } from '../../server/shared-reads.ts';
-import { OverviewRead } from '../../server/views/overview.ts';
+import { OverviewReader } from '../../server/views/overview.ts';
 import { SessionBook } from '../../server/views/session-book.ts';
 
 /** One poll after the other, of a console that was opened a minute before. */
@@ -114,7 +114,7 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
     open: stores,
   } as unknown as ConsoleConnection;
   const book = new SessionBook(connection);
-  const overview = new OverviewRead(connection, book);
+  const overview = new OverviewReader(connection, book);
   const feed = { hurry: () => void asked.push('→ the next poll at once') } as unknown as Feed;
   const looks = new SharedReads(clock, { everyMs: 1_000, unitsPerSecond: 10 });
   clock.step(SOME_TIME_MS);

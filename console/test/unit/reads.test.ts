@@ -10,9 +10,9 @@ import { ConsoleConnection } from '../../server/connection.ts';
 import type { News } from '../../server/feed.ts';
 import { Feed } from '../../server/feed.ts';
 import { SharedReads } from '../../server/shared-reads.ts';
-import { DeadRead } from '../../server/views/dead.ts';
+import { DeadReader } from '../../server/views/dead.ts';
 import { KnownNames } from '../../server/views/known-names.ts';
-import type { OverviewRead } from '../../server/views/overview.ts';
+import type { OverviewReader } from '../../server/views/overview.ts';
 import { scanFinished } from '../../server/views/scan.ts';
 
 const STARTS_AT = '2026-11-27T00:00:00Z';
@@ -84,7 +84,7 @@ describe('the feed of an open page', () => {
       },
       overview: () => looks,
     };
-    const feed = new Feed(read as unknown as OverviewRead, { runtime: { ...systemRuntime, clock }, ...PACE });
+    const feed = new Feed(read as unknown as OverviewReader, { runtime: { ...systemRuntime, clock }, ...PACE });
     return { clock, feed, looks: () => looks };
   };
   const heard = () => {
@@ -154,7 +154,7 @@ describe('the feed of an open page', () => {
 test('closing a feed waits for its last poll, which still uses the connection', async () => {
   const clock = new ManualClock(STARTS_AT);
   const poll = Promise.withResolvers<number>();
-  const read = { read: () => poll.promise, overview: () => 0 } as unknown as OverviewRead;
+  const read = { read: () => poll.promise, overview: () => 0 } as unknown as OverviewReader;
   const feed = new Feed(read, { runtime: { ...systemRuntime, clock }, ...PACE });
   feed.join(() => undefined);
   const order: string[] = [];
@@ -208,7 +208,7 @@ describe('the list of dead tasks', () => {
       spent: () => spent,
     });
     const connection = { open: stores, now: () => 0 } as unknown as ConsoleConnection;
-    const listed = new DeadRead(connection, new KnownNames());
+    const listed = new DeadReader(connection, new KnownNames());
     const groups = async (fault?: string) => {
       spent = 0;
       const { value } = await listed.read({ queue: QUEUE, name: '', id: '', fault, isWhole: false });

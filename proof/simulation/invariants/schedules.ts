@@ -1,6 +1,6 @@
 /**
- * OCCURS: each occurrence of a schedule becomes one task, except occurrences that a policy omits: the schedule advances only together with the tasks
- * of the occurrences that it leaves behind. The ranges [since, at) of these tasks follow each other without gaps or overlaps.
+ * OCCURS: each occurrence of a schedule becomes one task, except occurrences that a policy omits: the schedule advances only together with
+ * the tasks of the occurrences that it leaves behind. The ranges [since, at) of these tasks follow each other without gaps or overlaps.
  * OVERLAP: unless the policy allows it, no task of a schedule begins between the first claim of another and its end; with `skip` no task
  * is created while one has not ended; with `replace` only tasks of earlier occurrences are stopped.
  */

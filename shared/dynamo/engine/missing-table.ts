@@ -15,19 +15,15 @@ export function hasOtherKeys({ message }: { readonly message: string }): boolean
   return OTHER_KEYS.test(message);
 }
 
-/** The third and the fourth are what DynamoDB Local says. */
 const OTHER_KEYS = new RegExp(
   [
-    ...[
-      'provided key element does not match the schema',
-      'Missing the key ',
-      'number of conditions on the keys is invalid',
-    ],
-    ...[
-      'One of the required keys was not given a value',
-      'Type mismatch for key ',
-      'does not have the specified index',
-    ],
+    'provided key element does not match the schema',
+    'Missing the key ',
+    'Type mismatch for key ',
+    'does not have the specified index',
+    // Of DynamoDB Local.
+    'number of conditions on the keys is invalid',
+    'One of the required keys was not given a value',
   ].join('|'),
 );
 

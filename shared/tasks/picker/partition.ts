@@ -89,8 +89,11 @@ export class Partition {
   #barren = 0;
   /** Tenants and keys of which the last visit has left entries, and drawn none. The next one tries one of them. */
   readonly #passedBy = new Set<string>();
-  /** Entries that the last polls have shown, and that were nothing to try. In a slow store, `isWorthReading` forgets them between two polls. */
-  #fruitless: readonly string[] = [];
+  /**
+   * Entries of groups that the last polls have shown, and that were nothing to try.
+   * In a slow store, `isWorthReading` forgets them between two polls.
+   */
+  readonly #fruitless = new Set<string>();
   /** Whether this round has found a task to try, whether it has left entries of others, and whether its last page was read. */
   #round = { hasFound: false, hasLeft: false, isRead: false };
 
@@ -124,7 +127,7 @@ export class Partition {
         : this.#options.share.take(this.#ahead, query.wanted);
     const taken = new Set(hints);
     this.#ahead = this.#ahead.filter((hint) => !taken.has(hint));
-    this.#fruitless = [...this.#fruitless, ...hints.map(({ id }) => id)];
+    if (this.lane.isOfGroups) for (const { id } of hints) this.#fruitless.add(id);
     return { hints, pages };
   }
 
@@ -146,7 +149,7 @@ export class Partition {
   found(tasks: number): void {
     if (tasks > 0) {
       this.#round.hasFound = true;
-      this.#fruitless = [];
+      this.#fruitless.clear();
     }
     if (this.#round.isRead && !this.hasAhead) this.#endRound();
   }
@@ -234,7 +237,7 @@ export class Partition {
     const { runtime, onDamaged, isPaused } = this.#ports;
     const [tried, passed] = [new Set<string>(), new Set<string>()];
     const isTried = (hint: GroupHint): boolean => {
-      if (!isWorthReading(hint) || this.#fruitless.includes(hint.id)) return false;
+      if (!isWorthReading(hint) || this.#fruitless.has(hint.id)) return false;
       const group = hint.tenant ?? `key ${hint.limit?.key}`;
       const isIn = this.#options.share.isDrawn(this.#widened) || this.#passedBy.delete(group);
       (isIn ? tried : passed).add(group);
@@ -276,7 +279,7 @@ export class Partition {
     }
     this.hasLeft = this.#round.hasLeft;
     this.#round = { hasFound: false, hasLeft: false, isRead: false };
-    this.#fruitless = [];
+    this.#fruitless.clear();
   }
 
   get #now(): number {

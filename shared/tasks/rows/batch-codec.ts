@@ -8,12 +8,12 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
   const row = new ItemReader(item);
   const [queue, id] = [row.string('queue'), row.string('id')];
   row.ensureKey(['batch', queue, id]);
-  row.count('left');
   return {
     queue,
     id,
     total: row.count('total'),
     pending: row.count('pending'),
+    left: row.count('left'),
     done: row.count('done'),
     dead: row.count('dead'),
     cancelled: row.count('cancelled'),

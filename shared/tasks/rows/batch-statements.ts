@@ -56,8 +56,9 @@ export function createBatch(
 
 /**
  * Guard: other children are also pending, and no other program has written their number. A child is counted once, because the
- * transaction that ends it contains this, and its guard is true only once. Effect: as many fewer pending. Outcomes: refused = the last child
- * is among them, the number was written, or the batch does not exist; the row shows which.
+ *   transaction that ends it contains this, and its guard is true only once.
+ * Effect: as many fewer pending.
+ * Outcomes: refused = the last child is among them, the number was written, or the batch does not exist; the row shows which.
  */
 export function countDown(
   table: string,
@@ -100,8 +101,8 @@ export function countLast(
  * Effect: as many pending as have not ended by the other counts; at least one, whose end is about to be counted.
  * Outcomes: refused = another worker has recounted, or the row was written again.
  */
-export function recountBatch(table: string, { queue, id, ...counts }: BatchRecord, left: number): Statement<'update'> {
-  const { total, pending, done, dead, cancelled } = counts;
+export function recountBatch(table: string, { queue, id, ...counts }: BatchRecord): Statement<'update'> {
+  const { total, pending, left, done, dead, cancelled } = counts;
   return updateStatement('batch.recount', {
     table,
     key: batchKey(queue, id),

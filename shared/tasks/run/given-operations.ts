@@ -2,8 +2,8 @@
  * The operations whose promises task code was given: `commit`, `snooze`, `waitFor`, `saveProgress`.
  *
  * Code may leave a promise unawaited for a while: `return task.commit(…)` next to `await using lock` releases the lock first.
- * An operation that is refused in that time must not end the process as an unhandled rejection, and one that nobody ever awaits must not end
- * as `done`. So each promise counts as handled, and `ended` throws what was refused and never awaited.
+ * An operation that is refused in that time must not end the process as an unhandled rejection, and one that nobody ever awaits must not
+ * end as `done`. So each promise counts as handled, and `ended` throws what was refused and never awaited.
  */
 export class GivenOperations {
   /** Those that nobody has awaited, unless they were applied. */

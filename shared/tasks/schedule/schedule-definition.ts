@@ -110,7 +110,8 @@ export function ensureHasOccurrence(definition: ScheduleDefinition, after: numbe
   const { name, startAt, endAt } = definition;
   if (endAt === undefined || nextOccurrence(definition, after) !== undefined) return;
   const [start, end] = [Math.max(after, startAt ?? 0), endAt].map((at) => new Date(at).toISOString());
+  const from = startAt !== undefined && startAt > after ? 'startAt =' : 'now,';
   throw new ConfigurationError(
-    `schedule ${name}: no occurrence from ${startAt !== undefined && startAt > after ? 'startAt =' : 'now,'} ${start} to endAt = ${end}: pass a longer span`,
+    `schedule ${name}: no occurrence from ${from} ${start} to endAt = ${end}: pass a longer span`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Reads semaphores and fleets, and declares their limits. A separate module, because the functions that start workers need only this and must have
- * small bundles.
+ * Reads semaphores and fleets, and declares their limits.
+ * A separate module, because the functions that start workers need only this and must have small bundles.
  */
 import { parsePart } from '../../../core/permit-parts.ts';
 import type { SemaphoreRecord } from '../semaphore.ts';

@@ -3,7 +3,7 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `semaphore#<name>`, `semaphore`; for a queue's workers `permits#<queue>`, `permits`, and `permits#<n>` for further parts | create |
+ * | pk, sk | S | `semaphore#<name>`, `semaphore`; of workers `permits#<queue>`, `permits`, of further parts `permits#<n>` | create |
  * | v | N | schema version | create |
  * | declared | N | the limit that its contenders agree on | create, replace |
  * | limit | N | the limit in effect: `declared`, unless an operator has set another | create, replace |
@@ -13,7 +13,7 @@
  * | left | M: session → moment N | blind requests that this session made at or before the moment are refused; emptied by each replace | release, forgo, replace |
  * | floor | N | the same for all sessions; only grows | create, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
- * | leaseCounter | N | the last token; starts at the clock (a part's: see `permit-parts.ts`), grows by one with each admission, never restarts | create, admit, replace |
+ * | leaseCounter | N | the last token; starts at the clock, or see `permit-parts.ts`; grows by one with each admission, never restarts | create, admit, replace |
  * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `semaphore`, its name: the listing; absent in further parts | create |

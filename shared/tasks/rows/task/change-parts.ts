@@ -8,7 +8,6 @@ import type { WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import type { BatchRecord, ChildEnding } from '../../task/batch.ts';
-import { isMiscounted } from '../../task/batch.ts';
 import type { Effect, EffectReason, NewTask, UserWrite } from '../../task/task-store.ts';
 import type { Follower, Json, RunningTask, TaskError, TaskKey, TaskLinks } from '../../task/task.ts';
 
@@ -49,8 +48,8 @@ export interface Change {
 /**
  * `count`: the end of a child in its batch. `waiter`: the parent that waits for it. `slot`: the slot of the task's key.
  * `line`: a line that it leaves, or that its children join.
- * `batch`: the row that counts the task's own children.  `effect`: what the user's code does
- * in the same transaction.
+ * `batch`: the row that counts the task's own children. `effect`: what the user's code does in the same
+ * transaction.
  */
 type Owner =
   | { readonly kind: 'count' | 'waiter' | 'slot' | 'line' | 'batch' }
@@ -72,11 +71,6 @@ export type Sent =
       readonly reasons: readonly PartReason[];
       readonly earlierAttempt: 'none' | 'unknown';
     };
-
-/** Reported to the caller that ends the child; the child ends anyway. */
-export function noteOf(batch: BatchRecord | undefined): { readonly miscounted?: BatchRecord } {
-  return batch !== undefined && isMiscounted(batch) ? { miscounted: batch } : {};
-}
 
 export function miscountedIn(sent: Sent): BatchRecord | undefined {
   return sent.kind === 'applied' ? sent.miscounted : undefined;

@@ -7,7 +7,8 @@
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
 import type { WriteLimits } from '../../../core/lease/outcome.ts';
-import type { BatchKey, ChildEnding } from '../../task/batch.ts';
+import type { BatchKey, BatchRecord, ChildEnding } from '../../task/batch.ts';
+import { isMiscounted } from '../../task/batch.ts';
 import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
@@ -26,7 +27,6 @@ import {
   effectParts,
   effectReasons,
   miscountedIn,
-  noteOf,
   partOf,
   reasonsOf,
   refusalsOf,
@@ -179,40 +179,49 @@ export class DependentRows {
     return { kind: 'refused', current: sent.item && decodeTask(sent.item) };
   }
 
-  /**
-   * First tries to count the child as one of several. If that write is refused, this is the last child, or another program has written
-   * the number of those that are pending. The returned row shows the next step.
-   */
+  /** Counts the end of a child in its batch. If another program has written how many are pending, these are counted again first. */
   async #endChild(
     batch: BatchKey,
     ending: ChildEnding,
     stamp: Stamp,
     send: (companions: readonly Part[]) => Promise<Sent>,
   ): Promise<Sent> {
-    const oneOfMany = await send([partOf('count', actionOf(countDown(this.#table, batch, ending, stamp)))]);
-    const [refusal] = refusalsOf(oneOfMany, 'count');
-    if (refusal === undefined) return oneOfMany;
-    const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
-    const left = refusal.item?.left as number | undefined;
-    if (record !== undefined && left !== undefined && left !== record.pending) {
-      await this.#sender.write(recountBatch(this.#table, record, left), stamp.nonce);
-      const note = { miscounted: record };
-      return { ...(await this.#endChild(batch, ending, stamp, send)), ...note };
-    }
-    // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
-    if (record === undefined || record.pending === 0) return { ...(await send([])), ...noteOf(record) };
+    // Reported to the caller that ends the child; the child ends anyway.
+    let miscounted: BatchRecord | undefined;
+    const ended = await retryContended(`the numbers of batch ${batch.id}`, this.#sender.patience, async () => {
+      const oneOfMany = await send([partOf('count', actionOf(countDown(this.#table, batch, ending, stamp)))]);
+      const [refusal] = refusalsOf(oneOfMany, 'count');
+      if (refusal === undefined) return oneOfMany;
+      const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
+      if (record !== undefined && isMiscounted(record)) miscounted = record;
+      if (record !== undefined && record.left !== record.pending) {
+        await this.#sender.write(recountBatch(this.#table, record), stamp.nonce);
+        return contended(oneOfMany);
+      }
+      // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
+      const isLast = record !== undefined && record.pending > 0;
+      return isLast ? this.#endLast(record, ending, stamp, send) : send([]);
+    });
+    return { ...ended, ...defined({ miscounted }) };
+  }
+
+  async #endLast(
+    batch: BatchRecord,
+    ending: ChildEnding,
+    stamp: Stamp,
+    send: (companions: readonly Part[]) => Promise<Sent>,
+  ): Promise<Sent> {
     const last = partOf('count', actionOf(countLast(this.#table, batch, ending, stamp)));
-    const { waiter } = record;
-    if (waiter.kind === 'nobody') return { ...(await send([last])), ...noteOf(record) };
+    const { waiter } = batch;
+    if (waiter.kind === 'nobody') return send([last]);
     const wake = partOf('waiter', actionOf(resumeParent(this.#table, waiter.task, batch, stamp)));
-    const ended = await retryContended(`the end of batch ${batch.id}`, this.#sender.patience, async () => {
+    return retryContended(`the end of batch ${batch.id}`, this.#sender.patience, async () => {
       const woken = await send([last, wake]);
       if (refusalsOf(woken, 'waiter').length === 0) return woken;
       // The waiter no longer waits, so the batch ends without it. If an operator has retried the waiter since then, it waits again.
       const unwoken = await send([last, partOf('waiter', isNotWaiting(this.#table, waiter.task, batch))]);
       return unwoken.kind === 'canceled' && refusalsOf(unwoken, 'waiter').length > 0 ? contended(unwoken) : unwoken;
     });
-    return { ...ended, ...noteOf(record) };
   }
 
   /** A task that leaves `running` frees the slot of its key. */

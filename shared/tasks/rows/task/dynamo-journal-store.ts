@@ -1,4 +1,5 @@
 /** The journal of a durable task on DynamoDB. Only bundles with durable tasks have it, so it is made of the parts of a task store. */
+import { allOf } from '../../../core/runtime/all-of.ts';
 import { inFlight } from '../../../core/runtime/in-flight.ts';
 import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { arrivalKey, journalKey } from '../../../dynamo/engine/keys.ts';
@@ -46,7 +47,7 @@ export function createJournalStore(tasks: { readonly parts: unknown }): JournalS
         ];
         const send = inFlight(EXPIRE_IN_FLIGHT);
         const expire = (key: RowKey) => send(() => sender.write(expireRow(table, key, stamp.now), stamp.nonce, limits));
-        await Promise.all(keys.slice(0, EXPIRE_AT_MOST).map(expire)).catch(ignoreOutage);
+        await allOf(keys.slice(0, EXPIRE_AT_MOST).map(expire)).catch(ignoreOutage);
       }
       return ended;
     },

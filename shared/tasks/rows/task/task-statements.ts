@@ -38,7 +38,7 @@
  * | directoryKey, directoryName | S | once ended, the list of dead or of finished tasks, see `ended-entries.ts`; until then the index of groups | enqueue, join, retry, snooze; each end |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, markDead, cancel |
  *
- * See also: `attributes.ts` (options that it keeps), operator-, follower-, commit- and bar-statements; of durable tasks `journal-statements.ts`.
+ * See also: `attributes.ts` (options that it keeps), operator-, follower-, commit-, bar- and `journal-statements.ts`.
  */
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
