@@ -190,8 +190,8 @@ export const BY_READERS: readonly BlindBug[] = [
     id: 'N25',
     what: 'A child that an operator retries after its batch has ended can never end.',
     file: 'shared/tasks/rows/task/dependent-rows.ts',
-    from: 'record !== undefined && record.pending > 0',
-    to: 'record !== undefined',
+    from: 'return record.pending > 0',
+    to: 'return true',
     also: [
       {
         file: 'shared/tasks/rows/task/operator-statements.ts',

@@ -18,8 +18,8 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X21',
     what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
     file: LINKED_ROWS,
-    from: 'record !== undefined && record.pending > 0',
-    to: 'false',
+    from: 'return record.pending > 0',
+    to: 'return false',
     killedBy: ['BATCH', 'L3'],
   },
   {

@@ -8,12 +8,12 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
   const row = new ItemReader(item);
   const [queue, id] = [row.string('queue'), row.string('id')];
   row.ensureKey(['batch', queue, id]);
+  leftIn(item);
   return {
     queue,
     id,
     total: row.count('total'),
     pending: row.count('pending'),
-    left: row.count('left'),
     done: row.count('done'),
     dead: row.count('dead'),
     cancelled: row.count('cancelled'),
@@ -22,6 +22,11 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
     ...defined({ countedAt: row.optional('countedAt', (name) => row.count(name)) }),
     nonce: row.string('nonce'),
   };
+}
+
+/** As `pending`, unless another program has written one of them. */
+export function leftIn(item: DynamoItem): number {
+  return new ItemReader(item).count('left');
 }
 
 function decodeWaiter(row: ItemReader): Waiter {

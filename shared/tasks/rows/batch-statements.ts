@@ -101,8 +101,8 @@ export function countLast(
  * Effect: as many pending as have not ended by the other counts; at least one, whose end is about to be counted.
  * Outcomes: refused = another worker has recounted, or the row was written again.
  */
-export function recountBatch(table: string, { queue, id, ...counts }: BatchRecord): Statement<'update'> {
-  const { total, pending, left, done, dead, cancelled } = counts;
+export function recountBatch(table: string, { queue, id, ...counts }: BatchRecord, left: number): Statement<'update'> {
+  const { total, pending, done, dead, cancelled } = counts;
   return updateStatement('batch.recount', {
     table,
     key: batchKey(queue, id),

@@ -49,8 +49,6 @@ export interface BatchCounts {
 }
 
 export interface BatchRecord extends BatchKey, BatchCounts {
-  /** As `pending`, unless another program has written one of them. */
-  readonly left: number;
   /** The task that waits for the batch, if any: a callback or a parent. */
   readonly waiter: Waiter;
   /** Digest of the ids of its children. Only for a batch with an id of the user's choice, which may be requested again. */

@@ -20,7 +20,7 @@ import { arrivalOf, endOfChild } from '../../durable/arrival.ts';
 import type { CheckpointOutcome } from '../../durable/journal-store.ts';
 import { arrive, putArrival } from './arrival-statements.ts';
 import { describeTask } from '../../task/task.ts';
-import { decodeBatch } from '../batch-codec.ts';
+import { decodeBatch, leftIn } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
 import type { Change, Followed, Part, Sent } from './change-parts.ts';
 import {
@@ -192,15 +192,15 @@ export class DependentRows {
       const oneOfMany = await send([partOf('count', actionOf(countDown(this.#table, batch, ending, stamp)))]);
       const [refusal] = refusalsOf(oneOfMany, 'count');
       if (refusal === undefined) return oneOfMany;
-      const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
-      if (record !== undefined && isMiscounted(record)) miscounted = record;
-      if (record !== undefined && record.left !== record.pending) {
-        await this.#sender.write(recountBatch(this.#table, record), stamp.nonce);
+      // The batch was deleted by TTL, so this child has no waiting parent.
+      if (refusal.item === undefined) return send([]);
+      const [record, left] = [decodeBatch(refusal.item), leftIn(refusal.item)];
+      if (left !== record.pending || isMiscounted(record)) miscounted ??= record;
+      if (left !== record.pending) {
+        await this.#sender.write(recountBatch(this.#table, record, left), stamp.nonce);
         return contended(oneOfMany);
       }
-      // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
-      const isLast = record !== undefined && record.pending > 0;
-      return isLast ? this.#endLast(record, ending, stamp, send) : send([]);
+      return record.pending > 0 ? this.#endLast(record, ending, stamp, send) : send([]);
     });
     return { ...ended, ...defined({ miscounted }) };
   }
