@@ -34,7 +34,7 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
     const refusal = options.tokens === undefined ? refusalOf(request) : undefined;
     return refusal === undefined ? app.fetch(request, bindings) : textResponse(403, refusal);
   };
-  const server = createAdaptorServer({ fetch: guarded, overrideGlobalObjects: false }) as Server;
+  const server = createAdaptorServer({ fetch: writesFirst(guarded), overrideGlobalObjects: false }) as Server;
   const refusal = (code: string): string =>
     `cannot listen on ${host} port ${port} (${code}): use another --host or --port`;
   const { address, port: taken } = await listen(server, { host, port, refusal });
@@ -44,5 +44,28 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
       closing.abort();
       await close(server);
     },
+  };
+}
+
+/** Reads that begin in one pass of the event loop: each step of a write waits for these at most. */
+const READS_A_PASS = 8;
+
+/** Begins writes and renewals as they arrive, and reads in order of arrival, a few in each pass of the event loop. */
+export function writesFirst<Rest extends unknown[]>(
+  serve: (request: Request, ...rest: Rest) => Promise<Response>,
+): typeof serve {
+  const waiting: (() => void)[] = [];
+  const pass = (): void => {
+    for (const begin of waiting.splice(0, READS_A_PASS)) begin();
+    if (waiting.length > 0) setImmediate(pass);
+  };
+  return async (request, ...rest) => {
+    if (request.method === 'GET') {
+      if (waiting.length === 0) setImmediate(pass);
+      const turn = Promise.withResolvers<undefined>();
+      waiting.push(() => turn.resolve(undefined));
+      await turn.promise;
+    }
+    return serve(request, ...rest);
   };
 }

@@ -6,6 +6,9 @@ import { ConfigurationError } from './errors.ts';
 
 export const LOOPBACK = '127.0.0.1';
 
+/** Connections that wait to be accepted. Beyond, the system drops them, and a client tries again only after a second or more. */
+const BACKLOG = 4_096;
+
 interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
@@ -17,7 +20,7 @@ interface ListenOptions {
 /** @throws ConfigurationError if the address is not available */
 export async function listen(server: Server, { host, port, refusal }: ListenOptions): Promise<AddressInfo> {
   try {
-    server.listen(port, host);
+    server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (cause) {
     throw new ConfigurationError(refusal((cause as NodeJS.ErrnoException).code ?? 'unknown'), { cause });

@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { LockPorts } from '../../../shared/coordination/lock/lock-verdict.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { Polls } from '../../http/polls.ts';
 import { TokenBook } from '../../http/tokens.ts';
 import { Waits } from '../../http/waits.ts';
+import { writesFirst } from '../../http/server.ts';
 import { Prefixes } from '../../remote/prefixes.ts';
 
 const LIMITS = { token: 2, address: 3, total: 4 };
@@ -65,4 +67,24 @@ test('however many queries read, a write waits for no more than 8 reads of keys 
   reads.resolve({ keys: [], next: undefined });
   await Promise.all([...queries, deletion]);
   expect(begun).toBe(2_001);
+});
+
+test('however many reads arrive, a write begins before them, and 8 of them begin in each pass of the event loop', async () => {
+  const begun: string[] = [];
+  const serve = writesFirst(({ method }) => {
+    begun.push(method);
+    return Promise.resolve(new Response());
+  });
+  const answers = Array.from({ length: 1_000 }, () => serve(new Request('http://gateway/')));
+  answers.push(serve(new Request('http://gateway/', { method: 'PUT' })));
+
+  expect(begun).toEqual(['PUT']);
+  const counts: number[] = [];
+  for (let pass = 0; pass < 3; pass++) {
+    await setImmediate();
+    counts.push(begun.length);
+  }
+  expect(counts).toEqual([9, 17, 25]);
+  await Promise.all(answers);
+  expect(begun).toHaveLength(1_001);
 });
