@@ -216,9 +216,8 @@ export class Partitions {
     partition.isHot = isOwn && (isInUse || this.#ports.lanes() === undefined);
     // In random order, so that workers that share shards do not begin with the same one.
     partition.servedAt = -random.next();
-    const { exitsWhenEmpty } = this.#settings;
-    const firstMs = exitsWhenEmpty && isInUse ? START_MS : this.#everyMs(partition);
-    partition.dueAt = this.#now + random.next() * firstMs;
+    // What the plan has dealt to others is theirs, until the worker has seen that it has none of its own.
+    partition.dueAt = this.#now + random.next() * (isOwn ? this.#everyMs(partition) : this.#othersMs);
     return true;
   }
 
@@ -234,16 +233,21 @@ export class Partitions {
   }
 
   #everyMs({ isInUse, isOwn, lane }: Partition): number {
-    const { shards, homeShards, heartbeatMs, exitsWhenEmpty, hasDispatcher } = this.#settings;
+    const { exitsWhenEmpty, hasDispatcher } = this.#settings;
     if (!isOwn) {
-      const everyMs = (heartbeatMs * shards) / Math.max(1, homeShards.length);
       const isFree = exitsWhenEmpty && this.best?.isOwn !== true;
-      return isFree ? Math.min(everyMs, Math.max(START_MS, (this.#now - this.#foundAt) / 2)) : everyMs;
+      return isFree ? Math.min(this.#othersMs, Math.max(START_MS, (this.#now - this.#foundAt) / 2)) : this.#othersMs;
     }
     if (isInUse) return this.#roundMs(this.#own.length);
     // The first task with a tenant or an order, and others of the same priority, if no tick looks for it.
     const beside = this.#own.filter((own) => own.rank === PRIORITIES.indexOf(lane.priority)).length;
     return hasDispatcher || exitsWhenEmpty || beside === 0 ? UNUSED_EVERY_MS : PLAIN_PER_GROUP * beside * this.#mostMs;
+  }
+
+  /** All workers together poll each partition of others once a heartbeat. */
+  get #othersMs(): number {
+    const { shards, homeShards, heartbeatMs } = this.#settings;
+    return (heartbeatMs * shards) / Math.max(1, homeShards.length);
   }
 
   /** How long a round of polls of so many partitions takes. */

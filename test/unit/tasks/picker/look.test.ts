@@ -26,6 +26,20 @@ describe('the look for tasks', () => {
     expect(claimsRefused / tasks).toBeLessThan(0.05);
   });
 
+  test('leaves the tasks of other shards to their workers while a worker has some of its own', async () => {
+    const world = simulatedWorld();
+    const { clock } = world.placeOf('task code').runtime;
+    const { cost, claimed, claimsRefused } = await drain(
+      world,
+      { ...settings, shards: 16, workers: 16, concurrency: 10 },
+      { noop: defineTask({ name: 'noop', run: () => clock.sleep(20) }) },
+      (client) => enqueueMix(client, 1_000, PLAIN, 32),
+    );
+
+    expect(cost.readUnits / 1_000).toBeLessThan(0.76);
+    expect(claimsRefused / claimed).toBeLessThan(0.01);
+  });
+
   test('has few claims refused where many workers share a shard', async () => {
     const { cost, claimed, claimsRefused, done } = await drain(
       simulatedWorld(),
