@@ -51,8 +51,8 @@ export function reportTurn(ports: OperatorPorts, queue: string, key: string): Pr
 /** Passes the turn if no task has it. @throws CorruptItemError like `reportTurn` */
 export function passTurn(ports: OperatorPorts, queue: string, key: string): Promise<PassReport> {
   const { operations, runtime } = ports;
-  return whileItStands(ports, queue, key, async (line, lost) => {
-    const outcome = await operations.passLine(queue, key, line, stampOf(runtime));
+  return whileItStands(ports, queue, key, async (observed, lost, to) => {
+    const outcome = await operations.passLine(queue, key, { observed, to }, stampOf(runtime));
     if (outcome.kind === 'applied') return { ...lost, kind: 'passed' };
     // Another turn than the one that our caller saw lost may have come since.
     ensureUnwritten(describeLine(queue, key), outcome);
@@ -62,12 +62,15 @@ export function passTurn(ports: OperatorPorts, queue: string, key: string): Prom
 
 type Lost = Extract<TurnReport, { readonly kind: 'lost' }>;
 
-/** @param onLost called if no task has the turn; reads again if the line has moved */
+/**
+ * @param onLost called if no task has the turn, with the first ticket that one has, or that the next one will have;
+ *   reads again if the line has moved
+ */
 function whileItStands<Report>(
   ports: OperatorPorts,
   queue: string,
   key: string,
-  onLost: (line: LineState, lost: Lost) => Promise<Report | Contended>,
+  onLost: (line: LineState, lost: Lost, first: number) => Promise<Report | Contended>,
 ): Promise<Report | Exclude<TurnReport, Lost>> {
   return retryContended<Report | Exclude<TurnReport, Lost>>(describeLine(queue, key), ports.runtime, async () => {
     const line = await ports.operations.getLine(queue, key);
@@ -81,8 +84,8 @@ function whileItStands<Report>(
       const pausedTenant = state !== 'running' && isPausedTenant(record, tenant) ? tenant : undefined;
       return { kind: 'alive', ...defined({ head: id, state, pausedTenant }) };
     }
-    const next = members.get(Math.min(...members.keys()))?.id;
-    return onLost(line, { kind: 'lost', ...defined({ ticket: line.turn, next }) });
+    const first = Math.min(line.tail + 1, ...members.keys());
+    return onLost(line, { kind: 'lost', ...defined({ ticket: line.turn, next: members.get(first)?.id }) }, first);
   });
 }
 

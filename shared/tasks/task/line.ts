@@ -22,7 +22,8 @@
  *     wait would never end.
  *   - That a user's own transaction can add to a line: if the line has moved on, it must be read again, and only our code can resend.
  *   - That followers stop when their head dies: they continue without it. A dead task that an operator retries joins at the end.
- *   - That a line continues past a task whose row was deleted by hand: `leasehold keys pass` passes its turn.
+ *   - That a line continues past a task whose row was deleted by hand, or from a turn that was set back: `leasehold keys pass` passes it.
+ *     For a worker the line is like one whose head waits for children: neither shows in the line. `leasehold doctor` reads all rows.
  *   - Order after the line's row was deleted by hand.
  *
  * A task in a line costs 5 write units to enqueue, 1 to claim, and 5 to complete; a task without a line pays nothing for this.

@@ -40,11 +40,11 @@ export interface TaskOperatorStore {
   getManyNow(keys: readonly TaskKey[], onDamaged: (error: unknown) => void): Promise<readonly TaskRecord[]>;
   /** The row of a line. Strongly consistent. */
   getLine(queue: string, key: string): Promise<LineState | undefined>;
-  /** Passes the turn of a line whose task is gone. Refused if the turn has been passed since the line was observed. */
+  /** Passes a turn that no task has to the first ticket that one has. Refused if it has been passed since the line was observed. */
   passLine(
     queue: string,
     key: string,
-    observed: LineState,
+    turn: { readonly observed: LineState; readonly to: number },
     write: Stamp,
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'none' | 'unknown' }>;
   /** Entries of ended tasks, newest first, a page at a time. Eventually consistent. */

@@ -226,7 +226,8 @@ describeOnStore('tasks in strict order per key', (open) => {
     expect((await claim('c')).kind).toBe('refused');
     const line = await q.operations.getLine(q.queue, 'customer-1');
     if (line === undefined) throw new Error('no line');
-    const pass = () => q.operations.passLine(q.queue, 'customer-1', line, stamp());
+    const turn = { observed: line, to: line.turn + 1 };
+    const pass = () => q.operations.passLine(q.queue, 'customer-1', turn, stamp());
 
     expect([(await pass()).kind, (await pass()).kind]).toEqual(['applied', 'refused']);
     await q.tasks.complete(claimOf(await run('c')), null, stamp());
@@ -317,8 +318,9 @@ describeOnStore('tasks in strict order per key', (open) => {
       return readUnits() - before;
     };
     const passByHand = async (): Promise<void> => {
-      const line = await q.operations.getLine(q.queue, 'customer-1');
-      if (line !== undefined) await q.operations.passLine(q.queue, 'customer-1', line, stamp());
+      const observed = await q.operations.getLine(q.queue, 'customer-1');
+      if (observed === undefined) throw new Error('no line');
+      await q.operations.passLine(q.queue, 'customer-1', { observed, to: observed.turn + 1 }, stamp());
     };
 
     expect([await end('a'), await end('b')]).toEqual([1, 0]);

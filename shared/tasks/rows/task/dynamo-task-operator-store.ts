@@ -67,8 +67,11 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
 
     getLine: (queue, key) => lines.get(queue, key),
 
-    passLine: (queue, key, observed, stamp) =>
-      sender.write(changeLine(table, { queue, key }, observed, { pass: observed.turn, joins: 0 }, stamp), stamp.nonce),
+    passLine: (queue, key, { observed, to }, stamp) =>
+      sender.write(
+        changeLine(table, { queue, key }, observed, { pass: observed.turn, to, joins: 0 }, stamp),
+        stamp.nonce,
+      ),
 
     pageOfEnded: (query, after) => pageOfEnded(sender, table, query, after),
 

@@ -27,6 +27,8 @@ import { leaveFor } from './ended-entries.ts';
 interface LineStep {
   /** The ticket of the task whose turn is over. */
   readonly pass?: number | undefined;
+  /** The ticket whose turn it is then. Default: the next one. */
+  readonly to?: number;
   /** The number of tasks that join. */
   readonly joins: number;
 }
@@ -41,12 +43,12 @@ export function changeLine(
   table: string,
   { queue, key }: { readonly queue: string; readonly key: string },
   seen: LineState | undefined,
-  { pass, joins }: LineStep,
+  { pass, to, joins }: LineStep,
   { now }: Pick<Stamp, 'now'>,
 ): Statement<'update'> {
   const tail = tailOf(seen, now);
-  const isLast = pass === tail && joins === 0;
-  const turn = pass === undefined ? tail + 1 : pass + 1;
+  const turn = to ?? (pass ?? tail) + 1;
+  const isLast = pass !== undefined && turn > tail && joins === 0;
   const isFresh = seen === undefined ? 'attribute_not_exists(#tail)' : '#tail = :tail';
   const guard = [...(pass === undefined ? [] : ['#turn = :ticket']), ...(joins > 0 || isLast ? [isFresh] : [])];
   const effect = [

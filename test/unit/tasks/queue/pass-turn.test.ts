@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { judgeKeys } from '../../../../cli/doctor/keys.ts';
 import type { QueueConnection } from '../../../../cli/connection.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
-import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
+import { lineKey, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { OperatorPorts } from '../../../../shared/tasks/queue/operator-ports.ts';
 import { passTurn, reportTurn } from '../../../../shared/tasks/queue/pass-turn.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
@@ -68,16 +68,29 @@ const examine = () => {
   return q.clock.runUntil(judgeKeys({ ...there, operator } as unknown as QueueConnection, q.clock), () => true);
 };
 
-test('the doctor finds a line whose turn no task has, and passing it helps', async () => {
+/** A producer may write the row of a line. */
+const setBack = async () => {
+  const key = { TableName: q.table, Key: { ...lineKey(QUEUE, 'k') } };
+  const { Item } = await driver.attempt('get', key, new AbortController().signal);
+  const turn = Number(Item?.turn) - 1_000_000;
+  await driver.attempt('put', { TableName: q.table, Item: { ...Item, turn } }, new AbortController().signal);
+};
+
+test.each<[what: string, act: () => Promise<unknown>, next: string]>([
+  ['its task is gone', () => lose('a'), 'b'],
+  ['its task and the one behind it are gone', () => Promise.all([lose('a'), lose('b')]), 'c'],
+  ['it was set back', setBack, 'a'],
+])('the doctor finds a line whose turn no task has, and passing it once helps: %s', async (_what, act, next) => {
   expect(await examine()).toMatchObject({ health: 'ok' });
-  await lose('a');
+  await act();
 
   expect(await examine()).toMatchObject({
     health: 'warning',
     found: 'no task has the turn in the line of key k, and others wait behind it',
     remedy: `leasehold keys pass k --queue ${QUEUE}`,
   });
-  expect(await pass()).toMatchObject({ kind: 'passed', next: 'b' });
+  expect(await pass()).toMatchObject({ kind: 'passed', next });
+  expect(await pass()).toMatchObject({ kind: 'alive', head: next });
   expect(await examine()).toMatchObject({ health: 'ok' });
 });
 
