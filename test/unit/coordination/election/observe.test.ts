@@ -57,32 +57,6 @@ test('shows the end of a leader once to an observer that may only read', async (
   expect(seen).toEqual(['a', undefined]);
 });
 
-test('keeps the term of the last leader after its entry was deleted, and continues from it', async () => {
-  const world = simulatedWorld();
-  const { leasehold } = world.start();
-  const deleting = await leasehold.session({ ttl: '10m', behavior: 'delete' });
-  const next = await leasehold.session({ ttl: '10m' });
-  const { term } = await deleting.campaign('boss', { value: 'a' });
-  const stop = new AbortController();
-  const seen: Reign[] = [];
-  const observing = (async () => {
-    for await (const reign of leasehold.elections.observe('boss', { signal: stop.signal })) seen.push(reign);
-  })();
-  await world.clock.advance(3_000);
-  await deleting.end();
-  await world.clock.advance(3_000);
-  await next.campaign('boss', { value: 'b' });
-  await world.clock.advance(3_000);
-  stop.abort();
-  await passTime(world, observing);
-
-  expect(seen.map((reign) => [reign.term - term, reign.leader?.value])).toEqual([
-    [0, 'a'],
-    [0, undefined],
-    [1, 'b'],
-  ]);
-});
-
 describe('an observer of replicas that answer with any earlier state', () => {
   const led = (leaseCounter: number, modifyIndex: number, value: string) =>
     ({ leaseCounter, modifyIndex, value, holder: { session: value, leaseCounter } }) as LockInfo;

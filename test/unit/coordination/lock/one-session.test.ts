@@ -85,27 +85,6 @@ describe('a key that several callers of one session want', () => {
     expect(await other.tryLock(KEY)).toEqual(asToOthers);
   });
 
-  test('is shared by callers that ask for that, even while others wait', async () => {
-    const lock = await session.lock(KEY);
-    const waiting = session.lock(KEY, { wait: '60s' });
-
-    expect(await session.lock(KEY, { reentrant: true })).toBe(lock);
-    expect(await session.tryLock(KEY, { reentrant: true })).toEqual({ kind: 'acquired', lock });
-    await lock.release();
-    expect((await passTime(world, waiting)).fencingToken).toBe(lock.fencingToken + 1);
-  });
-
-  test('is given to no waiter when the session ends', async () => {
-    await session.lock(KEY);
-    const waiting = session.lock(KEY).catch((thrown: unknown) => thrown);
-    await world.clock.advance(1_000);
-
-    await session.end();
-
-    expect(await passTime(world, waiting)).toMatchObject({ name: 'LeaseLostError', reason: 'released' });
-    expect(session.locks).toEqual([]);
-  });
-
   test('is given to nobody once the session has begun to end', async () => {
     const lock = await session.lock(KEY);
     // The lock's release is sent a second time, so that the session still lives when the others ask.

@@ -108,13 +108,6 @@ describe('watching a key', () => {
     expect(cost.readUnits / 60).toBeLessThanOrEqual(1);
     expect(cost.requests / 60).toBeLessThanOrEqual(1.34);
   });
-
-  test('stops polling when the last watcher has left', async () => {
-    await writer.leasehold.locks.put(KEY, 'a');
-    await timeOf(reader.leasehold.locks.watch(KEY, { index: await indexOf(), timeout: '3s' }));
-
-    expect((await reader.cost(() => world.clock.advance(60_000))).requests).toBe(0);
-  });
 });
 
 describe('a watcher that stays while a lock passes to another session', () => {

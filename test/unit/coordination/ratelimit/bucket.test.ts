@@ -85,16 +85,3 @@ test('counts whole tokens, also in a bucket that was never touched', async () =>
   expect(await limiter.get('k')).toBe(2);
   expect(await limiter.tryTake('k')).toEqual({ kind: 'taken', remaining: 1 });
 });
-
-test('gives out all tokens of a full bucket one by one', async () => {
-  const rates = fc.integer({ min: 1, max: 40 });
-  await fc.assert(
-    fc.asyncProperty(rates, fc.constantFrom('1s' as const, '1m' as const), async (rate, per) => {
-      const { limiter } = open({ rate, per });
-      for (let left = rate - 1; left >= 0; left--)
-        expect(await limiter.tryTake('k')).toEqual({ kind: 'taken', remaining: left });
-      expect((await limiter.tryTake('k')).kind).toBe('limited');
-    }),
-    { numRuns: 40, seed: 7 },
-  );
-});

@@ -1,57 +1,13 @@
-/**
- * A copy of an answered request arrives late: it takes nothing after its permit was returned, or its caller was refused for lack of
- * capacity.
- */
+/** Marks in the row bar late copies of requests: a contender that they bar too enters, and they do not fill the row. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Session } from '../../../../shared/client/session.ts';
 import { MARKS_LIMIT } from '../../../../shared/coordination/semaphore/semaphore.ts';
-import type { DynamoCalls, DynamoItem, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
+import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { semaphoreKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 
 const NAME = 'vendor';
 const LIMIT = { limit: 1 } as const;
-
-describe('a copy of a request', () => {
-  let world: World;
-  let here: Process;
-  let there: Process;
-  let mine: Session;
-  let theirs: Session;
-  let copies: Copies;
-
-  beforeEach(async () => {
-    world = simulatedWorld();
-    here = world.start();
-    there = world.start();
-    copies = new Copies(here);
-    mine = await here.leasehold.session();
-    theirs = await there.leasehold.session();
-    await (await theirs.permit(NAME, LIMIT)).release();
-    await world.clock.advance(10);
-  });
-
-  test("is the caller's permit if it arrives just before the result full", async () => {
-    const held = await theirs.permit(NAME, LIMIT);
-    copies.beforeForgo = async () => {
-      await held.release();
-      await copies.arrive();
-    };
-
-    expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'acquired' });
-  });
-
-  test('takes neither place nor permit after its contender left the queue', async () => {
-    const held = await theirs.permit(NAME, LIMIT);
-    await expect(passTime(world, mine.permit(NAME, { ...LIMIT, fair: true, wait: '3s' }))).rejects.toThrow('is full');
-    await held.release();
-
-    await copies.arrive();
-
-    expect(await there.leasehold.semaphores.get(NAME)).toMatchObject({ inUse: 0, waiting: [] });
-  });
-});
 
 describe('a contender that is barred', () => {
   let world: World;
@@ -154,33 +110,4 @@ const NEVER = new AbortController().signal;
 
 function marksOf(row: DynamoItem | undefined): number {
   return Object.keys(row?.left ?? {}).length;
-}
-
-/** Keeps what a process has written to semaphores, and sends it once more. */
-class Copies {
-  /** Happens once, before the process bars a claim. */
-  beforeForgo: (() => Promise<void>) | undefined;
-  readonly #sent: (() => Promise<unknown>)[] = [];
-
-  constructor({ driver }: Process) {
-    const attempt = driver.attempt.bind(driver);
-    driver.attempt = async <K extends DynamoKind>(
-      kind: K,
-      input: DynamoCalls[K]['input'],
-      signal: AbortSignal,
-    ): Promise<DynamoCalls[K]['output']> => {
-      const text = JSON.stringify(input);
-      if (kind === 'update' && text.includes('"semaphore#')) this.#sent.push(() => attempt(kind, input, NEVER));
-      const hook = this.beforeForgo;
-      if (text.includes('SET #left.#SESSION = :since') && hook !== undefined) {
-        this.beforeForgo = undefined;
-        await hook();
-      }
-      return attempt(kind, input, signal);
-    };
-  }
-
-  async arrive(): Promise<void> {
-    for (const send of this.#sent.splice(0)) await send().catch(() => undefined);
-  }
 }
