@@ -116,28 +116,3 @@ describe('the end of a session', () => {
     expect(holder.signal.reason).toMatchObject({ reason: 'released' });
   });
 });
-
-test('a session without hooks warns of nothing, whatever befalls it', async () => {
-  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
-  for (const ttlMs of [30_000, null]) {
-    const { world, here, holder } = await open({ ttlMs });
-    holder.settleLater('a write', vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error('no answer')));
-    await world.clock.advance(2 * HEARTBEAT_MS);
-    here.driver.attempt = () => Promise.reject(new Error('no answer'));
-    await world.clock.advance(HEARTBEAT_MS);
-    await holder.end();
-  }
-  const { world, here, holder } = await open();
-  const sleep = here.runtime.clock.sleep.bind(here.runtime.clock);
-  const { promise: blocked, resolve: unblock } = Promise.withResolvers<undefined>();
-  here.runtime.clock.sleep = async (ms, signal) => {
-    await sleep(ms, signal);
-    await blocked;
-  };
-  await world.clock.advance(45_000);
-  expect(holder.signal.aborted).toBe(true);
-  unblock(undefined);
-
-  expect(warned).not.toHaveBeenCalled();
-  warned.mockRestore();
-});

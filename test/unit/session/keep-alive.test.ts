@@ -28,18 +28,6 @@ describe('SessionHolder with a hook that throws', () => {
     expect(await leasehold.sessions.get(session.id)).toMatchObject({ status: 'invalid', reason: 'ended' });
     expect(warned).toHaveBeenCalledOnce();
   });
-
-  test('aborts a lock that a heartbeat reports as revoked', async () => {
-    const world = simulatedWorld();
-    const { leasehold } = world.start();
-    const session = await leasehold.session({ ttl: '30s', events: { onRenewed: throws } });
-    const { key, signal, leaseCounter } = await session.lock('k');
-
-    await leasehold.locks.forceRelease(key, { ...BY_OPERATOR, leaseCounter });
-    await world.clock.advance(10_000);
-
-    expect(signal.aborted).toBe(true);
-  });
 });
 
 test('SessionHolder removes a revoked lock before it calls onRenewed', async () => {

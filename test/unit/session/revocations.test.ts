@@ -4,7 +4,6 @@ import { sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Session } from '../../../shared/client/session.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
-import { LossyNetwork } from '../../support/lossy-network.ts';
 import { loseNextAnswer } from '../../support/lost-answer.ts';
 
 const HEARTBEAT_MS = 10_000;
@@ -84,20 +83,5 @@ describe('a forced release', () => {
     expect(wasForgotten).toBe(true);
     expect(session.locks.map((lock) => [lock.key, lock.signal.aborted])).toEqual([['earlier', false]]);
     expect(outcome).not.toMatchObject({ kind: 'acquired' });
-  });
-
-  test('leaves the row of a session without a TTL as well', async () => {
-    const session = await holder.leasehold.session({ ttl: null });
-    const lock = await lockAndForce(session, 'k');
-    const network = new LossyNetwork(holder, /UpdateExpression.*#revoked/);
-
-    network.fate = 'loseAnswer';
-    await world.clock.advance(2 * HEARTBEAT_MS);
-    network.fate = 'none';
-    await world.clock.advance(2 * HEARTBEAT_MS);
-
-    expect(lock.signal.aborted).toBe(true);
-    expect(session.signal.aborted).toBe(false);
-    expect(await revokedOf(session)).toEqual([]);
   });
 });

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest';
 import { allOf } from '../../../../shared/core/runtime/all-of.ts';
 
-test('gives the values of all in their order', async () => {
-  const slow = Promise.withResolvers<string>();
-  const both = allOf([slow.promise, Promise.resolve(2)]);
-  slow.resolve('one');
-
-  expect(await both).toEqual(['one', 2]);
-});
-
 test('throws the first error, after all have ended', async () => {
   const slow = Promise.withResolvers<string>();
   const ended: string[] = [];

@@ -1,6 +1,5 @@
-/** Facilities of the host: warnings with all known facts, once for each hook, and texts that inflate to a limit at most. */
+/** Warnings of the host: with all known facts, and once for each hook. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { deflated, inflatedByStream, inflatedText } from '../../../../shared/core/runtime/deflate.ts';
 import { warn } from '../../../../shared/core/runtime/host.ts';
 import { notifyObserver } from '../../../../shared/core/runtime/notify-observer.ts';
 
@@ -37,26 +36,4 @@ test('a hook that throws is warned of once, with its error, and each hook for it
       { type: 'LeaseholdWarning', detail: expect.stringContaining('other is closed') as string },
     ],
   ]);
-});
-
-test.each([
-  ['', 10],
-  ['0123456789', 10],
-  ['ä'.repeat(5), 10],
-  ['x'.repeat(100_000), 100_000],
-])('%# inflates to its limit in bytes, and not beyond', async (text, bytes) => {
-  const small = deflated(text)!;
-
-  expect(inflatedText(small, bytes)).toBe(text);
-  expect(await inflatedByStream(small, bytes)).toBe(text);
-  const over = deflated(`${text}${'y'.repeat(bytes - new TextEncoder().encode(text).length + 1)}`)!;
-  expect(inflatedText(over, bytes)).toBeUndefined();
-  expect(await inflatedByStream(over, bytes)).toBeUndefined();
-});
-
-test('bytes that are not deflated have no text', async () => {
-  const noise = new Uint8Array([255, 255, 255]);
-
-  expect(inflatedText(noise, 10)).toBeUndefined();
-  expect(await inflatedByStream(noise, 10)).toBeUndefined();
 });

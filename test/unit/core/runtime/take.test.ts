@@ -26,12 +26,4 @@ describe('take', () => {
   ])('takes 2 of $count', async ({ count, rows, more }) => {
     expect(await take(listOf(count).rows, 2)).toEqual({ rows, more });
   });
-
-  test('reads one row beyond what it takes, and lets go of the list', async () => {
-    const { rows, seen } = listOf(100);
-
-    await take(rows, 2);
-
-    expect(seen).toEqual({ read: 3, isOver: true });
-  });
 });

@@ -1,11 +1,7 @@
 /** Rechecking when a row has changed: for a while, not forever. */
 import { expect, test } from 'vitest';
-import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { Patience } from '../../../../shared/core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../../../shared/core/wait/retry-contended.ts';
-import { ScheduleClient } from '../../../../shared/tasks/schedule/schedule-client.ts';
-import type { ScheduleStore } from '../../../../shared/tasks/schedule/schedule-store.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 
 /** Tries on a clock that only pauses move, with half of each longest pause. */
@@ -73,51 +69,4 @@ test('reports an unknown outcome if a response was lost, and tells the later rou
 
   expect(ended).toMatchObject({ applied: 'unknown' });
   expect(told).toEqual(['none', 'none', 'unknown', 'unknown', 'unknown']);
-});
-
-test.each([
-  ['defined', (client: ScheduleClient) => client.define('nightly', 'work', {}, { cron: '0 3 * * *' })],
-  ['removed', (client: ScheduleClient) => client.remove('nightly')],
-])('a schedule that others write all the time is not %s, and its caller is told', async (_verb, act) => {
-  let looks = 0;
-  const refused = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
-  const contested: Pick<ScheduleStore, 'get' | 'put' | 'remove'> = {
-    get: ({ queue, name }) => {
-      looks++;
-      return Promise.resolve({
-        queue,
-        name,
-        cron: '* * * * *',
-        zone: 'UTC',
-        missed: 'last',
-        task: 'work',
-        input: looks,
-        options: {},
-        overlap: 'queue',
-        toleranceMs: 0,
-        jitterMs: 0,
-        startAt: undefined,
-        endAt: undefined,
-        lastAt: undefined,
-        pausedAt: undefined,
-        leftOut: [],
-        definedAt: 0,
-        nextAt: looks,
-        nonce: `${looks}`,
-      } as const);
-    },
-    put: () => Promise.resolve(refused),
-    remove: () => Promise.resolve(refused),
-  };
-  const clock = new FakeClock(new Date('2026-03-01T12:00:00Z'));
-  const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
-  const acting = act(new ScheduleClient({ schedules: contested as ScheduleStore, runtime }));
-
-  const ended = await clock.runUntil(
-    acting.catch((error: unknown) => error),
-    () => true,
-  );
-
-  expect(ended).toBeInstanceOf(StoreUnavailableError);
-  expect(looks).toBeGreaterThan(5);
 });

@@ -104,23 +104,6 @@ describe('a key that is watched', () => {
     ]);
     expect(await waiting).toBe(7);
   });
-
-  test('tells its poll that a waiter has arrived since the last one', async () => {
-    const newcomers: boolean[] = [];
-    const { clock, poll, forever } = open({
-      read: ([one]) => {
-        newcomers.push(one?.hasNewcomer === true);
-        return Promise.resolve();
-      },
-    });
-    void poll.next('a', never, forever.signal);
-    await clock.advance(400);
-    void poll.next('a', never, forever.signal);
-    await clock.advance(400);
-    forever.abort();
-
-    expect(newcomers).toEqual([true, false, true]);
-  });
 });
 
 describe('several watched keys', () => {
@@ -155,18 +138,6 @@ describe('several watched keys', () => {
       { at: 100, keys: ['a', 'b'] },
       { at: 160, keys: ['c'] },
     ]);
-  });
-
-  test('are not polled sooner because another of them is nudged', async () => {
-    const { clock, polls, poll, forever } = open({ togetherMs: 20 });
-    for (const key of ['a', 'b']) void poll.next(key, never, forever.signal);
-    await clock.advance(150);
-
-    poll.nudge((key) => key === 'a');
-    await clock.advance(50);
-
-    expect(polls).toMatchObject([{ keys: ['a', 'b'] }, { keys: ['a'], isNudged: true }]);
-    forever.abort();
   });
 
   test('end with the error of their own poll only', async () => {

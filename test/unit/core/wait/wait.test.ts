@@ -5,8 +5,6 @@ import { CorruptItemError, StoreUnavailableError } from '../../../../shared/core
 import { WaiterQueue } from '../../../../shared/core/wait/waiter-queue.ts';
 import type { PollResult, WaitPolicy, WaitOptions } from '../../../../shared/core/wait/wait.ts';
 import { waitFor } from '../../../../shared/core/wait/wait.ts';
-import type { World } from '../../../support/coordination.ts';
-import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 import { CountingClock } from '../../../support/manual-clock.ts';
 
 const PAUSES = { firstMs: 100, longestMs: 1_000, spreadMs: 2_000 };
@@ -160,62 +158,5 @@ describe('a wait', () => {
     expect(await result).toMatchObject({ message: 'changed my mind' });
     await drained();
     expect(clock.sleeping).toBe(0);
-  });
-});
-
-describe('an outage of the store', () => {
-  let world: World;
-
-  beforeEach(() => {
-    world = simulatedWorld();
-  });
-
-  test.each([
-    ['lock', false],
-    ['leadership', false],
-    ['permit', false],
-    ['fair permit', false],
-    ['wait group', false],
-    ['rate limit', false],
-    ['permit', true],
-    ['wait group', true],
-  ])('is waited out by a wait for a %s (from the first look on: %s)', async (what, isDownFirst) => {
-    const here = world.start();
-    const there = world.start();
-    const quiet = { ttl: null, heartbeat: '1d' } as const;
-    const one = await here.leasehold.session(quiet);
-    const other = await there.leasehold.session(quiet);
-    const group = await here.leasehold.waitGroup('g');
-    await group.add(['member'], { seal: true });
-    const theirs = await there.leasehold.waitGroup('g');
-    const rate = { rate: 1, per: '1m', burst: 1 } as const;
-    const [lock, leadership, permit] = await Promise.all([
-      one.lock('k'),
-      one.campaign('e'),
-      one.permit('s', { limit: 1 }),
-      here.leasehold.rateLimiter('r', rate).tryTake('key'),
-    ]);
-    there.driver.isDown = isDownFirst;
-    const wait = '10m';
-    const waits: Record<string, () => Promise<unknown>> = {
-      lock: () => other.lock('k', { wait }),
-      leadership: () => other.campaign('e', { wait }),
-      permit: () => other.permit('s', { limit: 1, wait }),
-      'fair permit': () => other.permit('s', { limit: 1, wait, fair: true }),
-      'wait group': () => theirs.wait({ wait }),
-      'rate limit': () => there.leasehold.rateLimiter('r', rate).take('key', { wait }),
-    };
-    const waiting = waits[what]!();
-    waiting.catch(() => undefined);
-    await world.clock.advance(5_000);
-
-    there.driver.isDown = true;
-    await world.clock.advance(90_000);
-    there.driver.isDown = false;
-    await Promise.all([lock.release(), leadership.resign(), permit.release(), group.done('member')]);
-
-    await expect(passTime(world, waiting)).resolves.toBeDefined();
-    expect(await waiting).not.toMatchObject({ kind: 'pending' });
-    expect(await waiting).not.toMatchObject({ kind: 'limited' });
   });
 });

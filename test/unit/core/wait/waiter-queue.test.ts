@@ -1,9 +1,9 @@
 /**
  * `WaiterQueue`: in any order of joining, telling, waking and leaving, the first in a line is awake, nobody is woken without a reason,
- * and an empty line leaves nothing behind. A release wakes the first one also if it polls at that moment.
+ * and an empty line leaves nothing behind.
  */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Waiter } from '../../../../shared/core/wait/waiter-queue.ts';
 import { LONGEST_TIMER_MS } from '../../../../shared/core/runtime/clock.ts';
 import { WaiterQueue } from '../../../../shared/core/wait/waiter-queue.ts';
@@ -91,61 +91,4 @@ test('the first in each line is awake, whoever left before it', async () => {
     }),
     { seed: 1, numRuns: 200 },
   );
-});
-
-describe('a waiter whose polls take 100 ms, and its pauses a second', () => {
-  interface Scene {
-    /** When this process releases the key. */
-    readonly releases: readonly number[];
-    /** When the waiter before it leaves; 0: there is none. */
-    readonly firstAt?: number;
-    /** When its signal aborts. */
-    readonly abortsAt?: number;
-    readonly key?: string;
-  }
-
-  async function pollsOf({ releases, firstAt = 0, abortsAt, key = 'a' }: Scene): Promise<readonly number[]> {
-    const clock = new ManualClock('2026-03-01T12:00:00Z');
-    const turns = new WaiterQueue<number>(clock);
-    const stop = new AbortController();
-    const ahead = firstAt === 0 ? undefined : turns.join('a');
-    if (ahead !== undefined) clock.after(firstAt, () => ahead.end());
-    for (const at of releases) clock.after(at, () => turns.wake(key));
-    if (abortsAt !== undefined) clock.after(abortsAt, () => stop.abort());
-    const polls: number[] = [];
-    const poll = async (): Promise<void> => {
-      const turn = turns.join('a');
-      await turn.come(Infinity, stop.signal);
-      while (clock.monotonic() < 3_000 && !stop.signal.aborted) {
-        polls.push(clock.monotonic());
-        await clock.sleep(100);
-        await turn.sleep(1_000, stop.signal);
-      }
-      turn.end();
-    };
-    const polling = poll();
-    await clock.advance(5_000);
-    await polling;
-    return polls;
-  }
-
-  test.each<[string, Scene, readonly number[]]>([
-    ['with no release', { releases: [] }, [0, 1_100, 2_200]],
-    ['with one during the first poll', { releases: [50] }, [0, 100, 1_200, 2_300]],
-    ['with one during the first pause', { releases: [600] }, [0, 600, 1_700, 2_800]],
-    ['with one during the second poll', { releases: [1_150] }, [0, 1_100, 1_200, 2_300]],
-    ['with one during the second pause', { releases: [1_700] }, [0, 1_100, 1_700, 2_800]],
-    ['with two during one poll', { releases: [50, 60] }, [0, 100, 1_200, 2_300]],
-    ['with one during a poll and one in the pause after it', { releases: [50, 600] }, [0, 100, 600, 1_700, 2_800]],
-    ['with one in a pause and one during the poll after it', { releases: [600, 650] }, [0, 600, 700, 1_800, 2_900]],
-    ['with one during each of two polls', { releases: [50, 150] }, [0, 100, 200, 1_300, 2_400]],
-    ['with one of another key', { releases: [50, 600], key: 'b' }, [0, 1_100, 2_200]],
-    ['behind another, with one before its turn', { releases: [50], firstAt: 300 }, [300, 1_400, 2_500]],
-    ['behind another, with one during its first poll', { releases: [350], firstAt: 300 }, [300, 400, 1_500, 2_600]],
-    ['behind another, with one during its pause', { releases: [700], firstAt: 300 }, [300, 700, 1_800, 2_900]],
-    ['whose signal aborts during a poll', { releases: [], abortsAt: 1_150 }, [0, 1_100]],
-    ['whose signal aborts behind another', { releases: [], firstAt: 2_000, abortsAt: 500 }, []],
-  ])('%s polls at the right times', async (_when, scene, polls) => {
-    expect(await pollsOf(scene)).toEqual(polls);
-  });
 });
