@@ -2,27 +2,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ConnectionOptions } from '../../../shared/dynamo/connect.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
-import { ensureSafe, isLoopbackHost } from '../../../shared/dynamo/wire/endpoint.ts';
+import { ensureSafe } from '../../../shared/dynamo/wire/endpoint.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
-
-describe('isLoopbackHost', () => {
-  test.each(['localhost', '127.0.0.1', '127.255.0.9', '::1'])('takes %s', (host) => {
-    expect(isLoopbackHost(host)).toBe(true);
-  });
-
-  test.each([
-    '127.example.com',
-    '127.0.0.1.example.com',
-    '127.',
-    '10.0.0.1',
-    '0.0.0.0',
-    '::',
-    'localhost.example.com',
-    '',
-  ])('does not take %j', (host) => {
-    expect(isLoopbackHost(host)).toBe(false);
-  });
-});
 
 describe('an endpoint', () => {
   const refusal = (endpoint: string, given: Parameters<typeof ensureSafe>[1] = {}): string => {

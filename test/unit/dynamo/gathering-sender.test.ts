@@ -78,17 +78,6 @@ describe('reads of single rows', () => {
     expect([await together, (await alone).Item?.value, (await believed).Item?.value]).toEqual(['of a', 'of b', 'of b']);
   });
 
-  test('are sent unchanged when alone', async () => {
-    const { clock, asked, read } = open();
-    const value = read('a');
-
-    await clock.advance(0);
-
-    expect(asked).toMatchObject([{ kind: 'get', names: ['a'] }]);
-    asked[0]?.answer();
-    expect(await value).toBe('of a');
-  });
-
   test('wait for one of two requests in flight, and are then sent together', async () => {
     const { clock, asked, read, names } = open();
     for (const name of ['a', 'b', 'c', 'd']) {

@@ -75,13 +75,6 @@ describe('the end of a task whose companion refuses', () => {
     });
   });
 
-  test('is unknown when an earlier attempt was not answered, which may be applied yet', async () => {
-    expect(await settle(LOST, refused('None', 'ConditionalCheckFailed'))).toMatchObject({
-      name: 'StoreUnavailableError',
-      applied: 'unknown',
-    });
-  });
-
   test('was applied by an earlier attempt whose nonce the row bears, whatever the companion says', async () => {
     const row = { pk: 'task#q#t', nonce: STAMP.nonce };
 

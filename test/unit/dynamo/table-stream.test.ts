@@ -220,37 +220,7 @@ test('a stream whose engine hangs, refuses or has no stream is opened again afte
   ]);
 });
 
-test('a task of several records is announced once', () => {
-  const record = { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'task#q#a' }, sk: { S: 'task' } } } };
-
-  expect(insertedTasks([record, record, { ...record, eventName: 'MODIFY' }])).toEqual(new Map([['q', ['a']]]));
-});
-
 describe('a worker of this machine', () => {
-  test('receives the tasks of its queue, and of no other', async () => {
-    const engine = await startEngine({ kind: 'memory' });
-    const table = await openCommandTable(engine.endpoint);
-    const heard: string[] = [];
-    let enqueued = 0;
-    const stopListening = engineWakes(
-      { endpoint: engine.endpoint, table: table.table, clock: systemClock },
-      'mine',
-    )?.((ids = []) => void heard.push(...ids));
-    try {
-      await vi.waitFor(async () => {
-        await table.leasehold.tasks.enqueue('task', null, { queue: 'another' });
-        await table.leasehold.tasks.enqueue('task', null, { queue: 'mine', id: `task ${++enqueued}` });
-        expect(heard.length).toBeGreaterThan(0);
-      }, PATIENCE);
-
-      expect(heard.every((id) => id.startsWith('task '))).toBe(true);
-    } finally {
-      stopListening?.();
-      closeCommandTable(table);
-      await engine.stop();
-    }
-  });
-
   test.each([undefined, 'https://dynamodb.eu-west-1.amazonaws.com', 'http://10.0.0.1:8000'])(
     'leaves the stream alone at %s',
     (endpoint) => {

@@ -4,7 +4,6 @@ import { TABLE, simulatedWorld } from '../../../../bench/table.ts';
 import { EdgeLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';
 import { Leasehold } from '../../../../shared/client/leasehold.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
-import { Connections } from '../../../../shared/dynamo/engine/connections.ts';
 import { MAX_SOCKETS } from '../../../../shared/dynamo/wire/http.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
@@ -135,50 +134,5 @@ describe('the wait for a connection', () => {
 
       expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     });
-  });
-});
-
-describe('Connections', () => {
-  const never = new AbortController().signal;
-
-  test('keeps the last one for renewals and releases, which go first', async () => {
-    const connections = new Connections(2);
-    const order: string[] = [];
-    expect(connections.tryTake(false)).toBe(true);
-    expect(connections.tryTake(false)).toBe(false);
-    expect(connections.tryTake(true)).toBe(true);
-    const waiting = [
-      connections.take(false, never).then(() => order.push('other')),
-      connections.take(true, never).then(() => order.push('first')),
-    ];
-
-    connections.giveBack();
-    connections.giveBack();
-    connections.giveBack();
-    await Promise.all(waiting);
-
-    expect(order).toEqual(['first', 'other']);
-  });
-
-  test('gives none to a waiter that has given up, and one to the next', async () => {
-    const connections = new Connections(1);
-    connections.tryTake(false);
-    const impatient = new AbortController();
-    const waiting = [connections.take(false, impatient.signal), connections.take(false, never)];
-    impatient.abort();
-    connections.giveBack();
-
-    expect(await Promise.all(waiting)).toEqual([false, true]);
-    expect(connections.waiting).toBe(0);
-  });
-
-  test('begins what fits when its client turns out to have more', async () => {
-    const connections = new Connections(1);
-    connections.tryTake(false);
-    const waiting = [connections.take(false, never), connections.take(false, never)];
-
-    connections.limit = 4;
-
-    expect(await Promise.all(waiting)).toEqual([true, true]);
   });
 });

@@ -6,41 +6,6 @@ import type { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
 import { simulatedWorld } from '../../../support/coordination.ts';
 
-const LIVES = 1_000;
-
-describe('the listing of sessions', () => {
-  test('is one list in order of name across all partitions', async () => {
-    const { ports, leasehold } = simulatedWorld().start();
-    const names = Array.from({ length: 230 }, (_, n) => `worker ${String((n * 37) % 230).padStart(3, '0')}`);
-    for (const name of names) await leasehold.session({ name });
-
-    const pages = await pagesOf((after) => ports.sessions.page('worker ', after));
-
-    expect(pages.map((page) => page.names.length)).toEqual([100, 100, 30]);
-    expect(pages.flatMap((page) => page.names)).toEqual([...names].sort());
-    expect(new Set(pages.flatMap((page) => page.ids)).size).toBe(230);
-  });
-
-  test('spreads the entries of 1,000 session lives over the partitions: each takes at most an eighth', async () => {
-    const world = simulatedWorld();
-    const { leasehold } = world.start();
-    const partitions: string[] = [];
-    for (let n = 0; n < LIVES; n++) {
-      const session = await leasehold.session({ name: 'invocation' });
-      partitions.push(String((await world.row({ pk: `session#${session.id}`, sk: 'session' }))?.directoryKey));
-      await session.end();
-    }
-
-    const most = Math.max(
-      ...Map.groupBy(partitions, (partition) => partition)
-        .values()
-        .map(({ length }) => length),
-    );
-    expect(new Set(partitions).size).toBe(16);
-    expect(most / LIVES).toBeLessThanOrEqual(1 / 8);
-  });
-});
-
 describe('the listing of locks', () => {
   // As DynamoDB orders them, by bytes: a character beyond the first plane comes last.
   const KEYS = ['a', 'a/', 'a/1', 'a/2/3', 'b', 'b/1', 'c\uff5e', 'c\u{1f600}'] as const;

@@ -4,7 +4,6 @@ import { describe, expect, test, vi } from 'vitest';
 import type { DynamoDriver, DynamoFaultKind, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault, UNSTORABLE } from '../../../../shared/dynamo/engine/driver.ts';
 import type { SendPolicy } from '../../../../shared/dynamo/engine/send.ts';
-import { targetOf } from '../../../../shared/dynamo/engine/send-errors.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
 import { CorruptItemError, LeaseLostError } from '../../../../shared/core/errors.ts';
@@ -296,26 +295,4 @@ test('a read returns the answer, or throws the refusal of DynamoDB', async () =>
 
   expect(await outcomeOf(sender.read(get))).toEqual({ Attributes: MINE });
   expect(await outcomeOf(sender.read(get))).toBe(refusal);
-});
-
-test.each<[string, Statement['input'], ReturnType<typeof targetOf>]>([
-  ['a row by its key', update.input, { tables: ['leasehold'], keys: ['row'] }],
-  ['a row by its item', { TableName: 't', Item: { pk: 'new' } }, { tables: ['t'], keys: ['new'] }],
-  ['several rows', query.input, { tables: ['leasehold'], keys: [] }],
-  ['rows of two tables', { RequestItems: { t: { Keys: [] }, u: { Keys: [] } } }, { tables: ['t', 'u'], keys: [] }],
-  ['no tables', { RequestItems: undefined }, { tables: [], keys: [] }],
-  [
-    'each table of a transaction once, and the rows, first that of its first action',
-    {
-      TransactItems: [
-        { Put: undefined, Update: { TableName: 't', Key: { pk: 'first' }, UpdateExpression: '' } },
-        { Put: { TableName: 'u', Item: { pk: 'second' } } },
-        { Delete: { TableName: 't', Key: { pk: 'third' } } },
-      ],
-    },
-    { tables: ['t', 'u'], keys: ['first', 'second', 'third'] },
-  ],
-  ['nothing of an empty transaction', { TransactItems: undefined }, { tables: [], keys: [] }],
-])('names %s', (_what, input, target) => {
-  expect(targetOf(input)).toEqual(target);
 });

@@ -67,36 +67,6 @@ test('sends nothing for a caller that gave up before its request was sent', asyn
   expect(attempts).toBe(0);
 });
 
-type Kind = 'unanswered' | 'rejected';
-
-test('a caller that is rejected after an attempt without an answer does not say that nothing was written', async () => {
-  const driver = (kinds: Kind[]): DynamoDriver => ({
-    attempt: () => Promise.reject(new DynamoFault(kinds.shift()!, { code: 'any', message: 'no longer allowed' })),
-  });
-  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-  const write = (...kinds: Kind[]) => new Sender({ driver: driver(kinds), runtime: systemRuntime }).write(tick, 'mine');
-
-  await expect(write('rejected')).rejects.toMatchObject({ name: 'ConfigurationError' });
-  await expect(write('unanswered', 'rejected')).rejects.toMatchObject({
-    name: 'StoreUnavailableError',
-    applied: 'unknown',
-    cause: { kind: 'rejected' },
-  });
-});
-
-test('names all tables of a transaction that misses one, because the service does not say which', async () => {
-  const attempt = () =>
-    Promise.reject(new DynamoFault('rejected', { code: 'ResourceNotFoundException', message: 'not found' }));
-  const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });
-  const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });
-  const TransactItems = [{ Put: tick.input }, { Put: { TableName: 'orders', Item: { pk: 'x' } } }];
-
-  await expect(
-    sender.transact({ verb: tick.verb, kind: 'transactWrite', input: { TransactItems } }, 'mine'),
-  ).rejects.toThrow('there is no table leasehold or orders in this account');
-  await expect(sender.write(tick, 'mine')).rejects.toThrow('there is no table leasehold in this account');
-});
-
 test('keeps the outcome if an observer throws', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
   const tick = takeTick('leasehold', { schedule: 'tick', scheduledTime: '18' }, { by: 'me', now: 0, nonce: 'mine' });

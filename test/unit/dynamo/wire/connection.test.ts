@@ -152,18 +152,6 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
         expect(kinds.pop()).toEqual({ Attributes: { pk: 'a' } });
         expect(new Set(kinds)).toEqual(new Set(['unanswered']));
       });
-
-      test('returns nothing after its timeout, and leaks nothing', async () => {
-        let late: (() => void) | undefined;
-        const signal = abortedByServer(server, (socket) => {
-          late = () => void socket.write(WHOLE);
-        });
-        expect(await outcome(driver, signal)).toBe('unanswered');
-        late?.();
-        server.behave(answer());
-
-        expect(await outcome(driver)).toEqual({});
-      });
     });
 
     // `fetch` opens another connection by itself.

@@ -1,13 +1,8 @@
-/**
- * Credentials and clocks that the service refuses: nothing was applied,
- * and the next attempt is signed with better ones, if there are any.
- */
+/** Credentials that the service refuses: the next attempt is signed with other ones. Without any, nothing is sent. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import type { CredentialSource } from '../../../../shared/dynamo/wire/credentials.ts';
 import type { Clock } from '../../../../shared/core/runtime/clock.ts';
-import { systemClock } from '../../../../shared/core/runtime/clock.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import type { TestDriver } from '../../../support/drivers.ts';
 import { DRIVERS } from '../../../support/drivers.ts';
@@ -95,38 +90,6 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     });
   });
 
-  test('ends refused if there are no other credentials', async () => {
-    const credentials: CredentialSource = () => Promise.resolve({ accessKeyId: 'AKIDONLY', secretAccessKey: 's' });
-    server.behave(serviceError('ExpiredTokenException', { message: 'The security token is expired' }));
-
-    await expect(writing({ credentials }, (write) => write())).rejects.toMatchObject({
-      name: 'ConfigurationError',
-      message: expect.stringContaining('ExpiredTokenException') as string,
-    });
-  });
-
-  test.each([
-    ['fail', () => Promise.reject(new Error('the token service is away'))],
-    ['hang', () => Promise.withResolvers<never>().promise],
-  ])('was not applied where those who give credentials %s', async (_what, refresh) => {
-    const attempt = new AbortController();
-    let calls = 0;
-    const credentials: CredentialSource = (options) => {
-      if (options?.forceRefresh !== true && calls++ === 0)
-        return Promise.resolve({ accessKeyId: 'AKIDONLY', secretAccessKey: 's' });
-      setImmediate(() => {
-        attempt.abort();
-      });
-      return refresh();
-    };
-    server.behave(serviceError('ExpiredTokenException'));
-
-    await writing({ credentials }, async (_, driver) => {
-      const attempted = driver.attempt('put', PUT, attempt.signal);
-      await expect(attempted).rejects.toMatchObject({ kind: 'unverified', applied: 'no' });
-    });
-  });
-
   test.each([
     ['throw', () => Promise.reject(new Error('no'))],
     ['refuse', () => Promise.reject(Object.assign(new Error('no'), { $metadata: { httpStatusCode: 403 } }))],
@@ -141,67 +104,5 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     });
 
     expect(server.received.length).toBe(from);
-  });
-
-  /** Refuses like the service: if the date is five minutes or more off. */
-  function keepTime(now: () => number): void {
-    server.behave((socket, request) => {
-      const signedAt = Date.parse(
-        (request.header('x-amz-date') ?? '').replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'),
-      );
-      const isGood = Math.abs(signedAt - now()) < 300_000;
-      const message = 'Signature expired: 20261122T000000Z is now earlier than 20261122T000500Z';
-      const headers = { date: new Date(now()).toUTCString() };
-      (isGood ? answer({ headers }) : serviceError('InvalidSignatureException', { message, date: new Date(now()) }))(
-        socket,
-        request,
-      );
-    });
-  }
-
-  test.each([-10, 10])('corrects its time where the machine is %i minutes off', async (minutes) => {
-    keepTime(() => Date.now() + minutes * 60_000);
-
-    await writing({}, async (write) => {
-      const from = server.received.length;
-      expect(await write()).toMatchObject({ kind: 'applied', late: false });
-      expect(server.received.length - from).toBe(2);
-      await write();
-      expect(server.received.length - from).toBe(3);
-    });
-  });
-
-  test('signs a request again that was frozen between signing and sending', async () => {
-    const message = 'Signature expired: 20261122T000000Z is now earlier than 20261122T000500Z';
-    server.behave(serviceError('InvalidSignatureException', { message, date: new Date() }), answer());
-
-    expect(await writing({}, (write) => write())).toMatchObject({ kind: 'applied' });
-  });
-
-  test('takes a signature that is wrong for what it is', async () => {
-    const message = 'The request signature we calculated does not match the signature you provided.';
-    server.behave(serviceError('InvalidSignatureException', { message, date: new Date() }));
-
-    await expect(writing({}, (write) => write())).rejects.toMatchObject({ name: 'ConfigurationError' });
-  });
-
-  test('never says that a write was not applied whose earlier attempt was not answered', async () => {
-    const credentials: CredentialSource = () => Promise.resolve({ accessKeyId: 'AKIDONLY', secretAccessKey: 's' });
-    server.behave(serviceError('InternalServerError', { status: 500 }), serviceError('ExpiredTokenException'));
-
-    await expect(writing({ credentials }, (write) => write())).rejects.toMatchObject({
-      name: 'StoreUnavailableError',
-      applied: 'unknown',
-    });
-  });
-
-  test('says `unverified` of one attempt', async () => {
-    server.behave(serviceError('RequestTimeTooSkewed'));
-
-    await writing({ clock: systemClock }, async (_, driver) => {
-      const fault = await driver.attempt('put', PUT, AbortSignal.timeout(20_000)).catch((error: unknown) => error);
-      expect(fault).toBeInstanceOf(DynamoFault);
-      expect(fault).toMatchObject({ kind: 'unverified', code: 'RequestTimeTooSkewed', applied: 'no' });
-    });
   });
 });

@@ -79,25 +79,6 @@ test('closes a connection if part of an answered request is unsent', async () =>
   expect(server.connections).toBe(2);
 });
 
-test('lets hundreds of requests wait in line for fifty connections', async () => {
-  const held: (() => void)[] = [];
-  const all = Promise.withResolvers<undefined>();
-  server.behave((socket, request) => {
-    held.push(() => {
-      answer()(socket, request);
-    });
-    if (held.length === 50) all.resolve(undefined);
-    if (held.length > 50) answer()(socket, request);
-  });
-
-  const answers = Array.from({ length: 200 }, () => put());
-  await all.promise;
-  for (const release of held) release();
-
-  expect(await Promise.all(answers)).toEqual(Array.from({ length: 200 }, () => ({})));
-  expect(server.connections).toBe(50);
-});
-
 test.each([
   ['a line of its own', 'token\r\nx-amz-target: DynamoDB_20120810.DeleteTable'],
   ['a character that no header may have', 'tökén'],

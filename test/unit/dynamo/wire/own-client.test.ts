@@ -3,11 +3,9 @@ import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createWorker } from '../../../../shared/client/create-worker.ts';
 import { createLeasehold } from '../../../../shared/client/leasehold.ts';
 import { connectDynamo } from '../../../../shared/dynamo/connect.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
-import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { STATIC_CREDENTIALS } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
 import { answer, serviceError, startFaultServer } from '../../../support/fault-server.ts';
@@ -80,19 +78,6 @@ test('close leaves the client open, with its connections', async () => {
 });
 
 describe('createLeasehold and createWorker', () => {
-  const tasks = { nothing: defineTask({ name: 'nothing', run: () => null }) };
-
-  test.each([{ endpoint: 'http://127.0.0.1:9' }, { region: 'eu-west-1' }, { clientConfig: {} }])(
-    'refuse a client beside %j',
-    async (other) => {
-      const [name] = Object.keys(other);
-      const refusal = `client and ${name} are mutually exclusive: the client has its own settings`;
-
-      expect(() => createLeasehold({ client, ...other })).toThrow(refusal);
-      await expect(createWorker(tasks, { client, ...other }).run()).rejects.toThrow(refusal);
-    },
-  );
-
   test('take no endpoint from the environment for a client, which knows its own', () => {
     vi.stubEnv('LEASEHOLD_ENDPOINT', 'http://127.0.0.1:9');
 

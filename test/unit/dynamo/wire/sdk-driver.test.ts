@@ -33,26 +33,6 @@ describe('a request that cannot be sent', () => {
     vi.unstubAllEnvs();
   });
 
-  test('was not applied if nothing listens', async () => {
-    await expect(read({ endpoint: NOBODY, region: 'local', credentials: CREDENTIALS })).rejects.toMatchObject({
-      name: 'StoreUnavailableError',
-      applied: 'no',
-      message: expect.stringMatching(
-        /^session\.get of session#mine: gave up after \d+ attempts \(ECONNREFUSED: .*127\.0\.0\.1:9\); nothing was read; is the/,
-      ) as string,
-    });
-  });
-
-  test('was not applied without credentials', async () => {
-    const credentials = (): Promise<never> =>
-      Promise.reject(Object.assign(new Error('none found'), { name: 'CredentialsProviderError' }));
-
-    await expect(read({ endpoint: NOBODY, region: 'local', credentials })).rejects.toMatchObject({
-      name: 'StoreUnavailableError',
-      applied: 'no',
-    });
-  });
-
   test('is not tried again without a region', async () => {
     await expect(read({ credentials: CREDENTIALS })).rejects.toMatchObject({
       name: 'ConfigurationError',

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOOPBACK_CERTIFICATE } from '../../../support/certificates.ts';
 import { openWireDriver } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
-import { answer, serviceError, startFaultServer } from '../../../support/fault-server.ts';
+import { answer, startFaultServer } from '../../../support/fault-server.ts';
 
 const GET = { TableName: 'table', Key: { pk: 'a' } };
 const soon = (): AbortSignal => AbortSignal.timeout(20_000);
@@ -22,28 +22,6 @@ describe('the default driver', () => {
     server = await startFaultServer();
   });
   afterAll(() => server[Symbol.asyncDispose]());
-
-  test.each(['InvalidSignatureException', 'IncompleteSignatureException', 'MissingAuthenticationTokenException'])(
-    'reports %s as a refusal, after one request',
-    async (type) => {
-      server.behave(serviceError(type, { date: new Date() }));
-      const from = server.received.length;
-      using driver = openWireDriver({ endpoint: server.endpoint });
-
-      await expect(driver.attempt('get', GET, soon())).rejects.toMatchObject({ kind: 'rejected', code: type });
-      expect(server.received.length - from).toBe(1);
-    },
-  );
-
-  test('asks at the path of its endpoint', async () => {
-    server.behave(answer());
-    const from = server.received.length;
-    using driver = openWireDriver({ endpoint: `${server.endpoint}/dynamo` });
-
-    await driver.attempt('get', GET, soon());
-
-    expect(server.received.slice(from).map(({ head }) => head.split('\r\n')[0])).toEqual(['POST /dynamo/ HTTP/1.1']);
-  });
 
   test('looks for its endpoint again after the search has failed', async () => {
     server.behave(answer());
