@@ -56,30 +56,9 @@ test('reads on while no task waits', async () => {
   expect(queue.read()).toBe(900);
 });
 
-test('samples very many tasks, and reports a nearly oldest one', async () => {
-  const queue = open(8_000, 2_000);
-
-  expect(await queue.find().then(({ readyAt }) => readyAt)).toBeOneOf(Array.from({ length: 16 }, (_, n) => 2_000 + n));
-  expect(queue.read()).toBeLessThanOrEqual(1_000);
-});
-
 test('leaves out tasks behind others in their line', async () => {
   expect((await open(100, 10, { turn: 9 }).find()).readyAt).toBeUndefined();
   expect((await open(100, 10, { turn: 10 }).find()).readyAt).toBe(10);
-});
-
-test('gives up after a thousand rows', async () => {
-  const queue = open(8_000, 8_000);
-
-  expect((await queue.find()).readyAt).toBeUndefined();
-  expect(queue.read()).toBeLessThanOrEqual(1_000);
-});
-
-test('reads at least the requested number of rows', async () => {
-  const queue = open(1_000, 0);
-
-  expect(await queue.find(200)).toMatchObject({ readyAt: 0 });
-  expect(queue.read()).toBe(200);
 });
 
 test('passes over tasks whose key is full, and reads the row of each key once', async () => {
@@ -87,12 +66,6 @@ test('passes over tasks whose key is full, and reads the row of each key once', 
 
   expect((await queue.find()).readyAt).toBe(200);
   expect(queue.keysRead()).toBe(2);
-});
-
-test('finds nothing if every key is full', async () => {
-  const queue = open(60, 0, { keyOf: (n) => `key ${n % 3}`, full: ['key 0', 'key 1', 'key 2'] });
-
-  expect((await queue.find()).readyAt).toBeUndefined();
 });
 
 test('reads the rows of a hundred keys, and counts the tasks of other keys', async () => {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { workersSemaphore } from '../../../../shared/tasks/dispatch/dispatcher.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
-import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { SemaphoreClient } from '../../../../shared/coordination/semaphore/semaphore-client.ts';
 import { openWakerQueue, QUEUE, SETTINGS, TTL_MS } from '../../../support/waker-queue.ts';
 
@@ -96,29 +95,6 @@ describe('a wake of a queue', () => {
     await q.clock.advance(10_001);
 
     expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
-  });
-
-  test("names no tasks if others wait, which come first in the index's order", async () => {
-    const q = openWakerQueue();
-    await q.enqueue(3);
-
-    await q.waker.wake(await q.enqueue(2));
-
-    expect(q.started).toHaveLength(1);
-    expect(q.started[0]).not.toHaveProperty('tasks');
-  });
-
-  test('starts nothing more for a doubled wake while the first start is in flight', async () => {
-    const q = openWakerQueue();
-    const ids = await q.enqueue(1);
-    await q.waker.wake(ids);
-
-    const cost = await q.costOf(async () => {
-      expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'justStarted' });
-    });
-
-    expect(q.started).toHaveLength(1);
-    expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
   test('leaves tasks to a worker with enough slots, started by any waker, and starts more workers for further tasks', async () => {
@@ -217,15 +193,6 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
   });
 
-  test('starts nothing while the maximum number of workers runs', async () => {
-    const q = openWakerQueue({ maxWorkers: 2 });
-    await q.worker();
-    await q.worker();
-    await q.clock.advance(5_000);
-
-    expect(await q.waker.wake(await q.enqueue(50))).toMatchObject({ started: 0, reason: 'full' });
-  });
-
   test('starts workers in spite of permits of crashed workers', async () => {
     const q = openWakerQueue({ maxWorkers: 1 });
     const worker = await q.worker();
@@ -236,15 +203,6 @@ describe('a wake of a queue', () => {
     await q.clock.advance(TTL_MS + 2_000);
 
     expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
-  });
-
-  test('starts nothing in a paused queue', async () => {
-    const q = openWakerQueue();
-    const ids = await q.enqueue(1);
-    const to = { isPaused: true, reason: 'incident' };
-    await q.stores.queues.change(QUEUE, undefined, to, { now: q.clock.now(), nonce: systemIds.unique() });
-
-    expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'paused' });
   });
 
   test.each([

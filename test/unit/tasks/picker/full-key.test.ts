@@ -21,32 +21,6 @@ const fill = (count: number, options: EnqueueOptions) =>
   );
 
 describe('a key that is full', () => {
-  test('delays no tasks behind its own', async () => {
-    await fill(500, { limit: 1 });
-    await q.clock.advance(1_000);
-    for (let n = 0; n < 5; n++) await q.client.enqueue('free', {}, { id: `f${n}` });
-    const startedAt = q.clock.monotonic();
-    const waited: number[] = [];
-    const free = defineTask({ name: 'free', run: () => void waited.push(q.clock.monotonic() - startedAt) });
-    const keyed = defineTask({
-      name: 'keyed',
-      async run(_input, { signal }) {
-        await q.clock.sleep(60 * MINUTE_MS, signal);
-        signal.throwIfAborted();
-      },
-    });
-    const handBack = new AbortController();
-    void q.clock.sleep(20_000).then(() => {
-      handBack.abort(new HandedBackError('deadline'));
-    });
-
-    const report = await q.work({ keyed, free }, { concurrency: 5, handBack: handBack.signal });
-
-    expect(waited).toHaveLength(5);
-    expect(Math.max(...waited)).toBeLessThan(3_000);
-    expect(report?.claimsRefused).toBeLessThan(10);
-  });
-
   test('delays no other tasks, even if many keys are full', async () => {
     q = openMemoryQueue((driver) => ({
       ...driver,
@@ -143,15 +117,5 @@ describe('a key that is full', () => {
     await q.work({ keyed, urgent }, { concurrency: 1 });
 
     expect(waitedMs).toBeLessThan(2_000);
-  });
-
-  test('lets its worker exit if its rate is used up for long', async () => {
-    await fill(200, { limit: 1, rate: { count: 1, per: '1h' } });
-
-    const report = await q.work({ keyed: defineTask({ name: 'keyed', run: () => undefined }) }, { concurrency: 5 });
-
-    expect(report).toMatchObject({ ended: 'drained', claimed: 1 });
-    expect(report?.claimsRefused).toBeLessThan(10);
-    expect(q.clock.monotonic()).toBeLessThan(MINUTE_MS);
   });
 });

@@ -273,18 +273,6 @@ describe('a full key whose worker has crashed', () => {
     expect(startedAtMs[0]?.id).toBe(id);
     expect((startedAtMs[0]?.at ?? Infinity) - beganAt).toBeLessThan(withinMs);
   });
-
-  test('is served again by a worker of other shards that exits soon', async () => {
-    await fill(12);
-    const dying = new Mortal();
-    await q.work({ keyed: defineTask({ name: 'keyed', run: () => dying.kill() }) }, { process: dying, named: ['k9'] });
-    await q.clock.advance(MINUTE_MS);
-
-    await q.work({ keyed: keyed(0) }, { homeShards: [] });
-
-    expect(startedAtMs).toHaveLength(12);
-    expect(startedAtMs[0]?.id).toBe('k9');
-  });
 });
 
 describe('a task of a full key', () => {

@@ -1,26 +1,10 @@
 /** Tasks of one key with a rate: the key has one window, also if the spans of their rates differ. */
 import { expect, test } from 'vitest';
-import { fullnessOf } from '../../../../shared/tasks/task/key-limit.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { MEMORY_TTL_MS, openMemoryQueue } from '../../../support/memory-queue.ts';
 import { Mortal } from '../../../support/mortal.ts';
 
 const MINUTE_MS = 60_000;
-const SECOND = { count: 1, perMs: 1_000 };
-const MINUTE = { count: 1, perMs: MINUTE_MS };
-
-test('waits for the longer window once the shorter has turned, without a wasted attempt', () => {
-  const state = { running: 0, window: 5_000, started: 1, enteredAt: 5_000 };
-  const limit = { key: 'k', limit: 1 };
-
-  expect(fullnessOf({ ...limit, rate: MINUTE }, state, 7_000)).toEqual({
-    until: MINUTE_MS,
-    running: 0,
-    enteredAt: 5_000,
-  });
-  expect(fullnessOf({ ...limit, rate: SECOND }, state, 7_000)).toBeUndefined();
-  expect(fullnessOf({ ...limit, rate: MINUTE }, state, MINUTE_MS)).toBeUndefined();
-});
 
 test('never exceeds a rate, and eventually starts each task', async () => {
   const queue = openMemoryQueue();

@@ -1,8 +1,7 @@
-/** What a worker knows of full keys and of the turns of lines, and when it reads them again. */
+/** What a worker knows of full keys, and when it reads them again. Lines, and parents that were woken, as a worker runs them. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
-import { Lines } from '../../../../shared/tasks/picker/lines.ts';
 import { Keys } from '../../../../shared/tasks/picker/waits.ts';
 import { FRESH_MS, HELD_RECHECK_MS } from '../../../../shared/tasks/picker/tuning.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
@@ -10,7 +9,7 @@ import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { KeyLimit } from '../../../../shared/tasks/task/key-limit.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { GroupEntry } from '../../../../shared/tasks/task/task-store.ts';
-import type { CancelledTask, ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
+import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
@@ -52,14 +51,6 @@ describe('a key', () => {
     expect(keys.hasRoom(K)).toBe(true);
   });
 
-  test('has room for as many tasks that are tried here as its limit', () => {
-    for (const id of ['a', 'b']) keys.enter(K, id);
-    expect(keys.hasRoom(K)).toBe(false);
-
-    keys.leave(K, 'a');
-    expect(keys.hasRoom(K)).toBe(true);
-  });
-
   test('passes a slot that is freed here on to a task whose row was just read, and to the next ones by id', async () => {
     keys.wait(K, row('a'), clock.monotonic() + FRESH_MS);
     for (const id of ['b', 'c', 'd']) keys.wait(K, row(id));
@@ -83,16 +74,6 @@ describe('a key', () => {
     expect(keys.areExpecting).toBe(true);
 
     await clock.advance(2 * HELD_RECHECK_MS);
-    expect(keys.areExpecting).toBe(false);
-  });
-
-  test('keeps no worker for long if the clock of the worker that runs it is ahead', async () => {
-    keys.wait(K, row('a'));
-    for (let second = 0; second <= (2 * HELD_RECHECK_MS) / 1_000; second++) {
-      seeFull(Date.parse('2026-01-01T01:00:00Z'));
-      await clock.advance(1_000);
-    }
-
     expect(keys.areExpecting).toBe(false);
   });
 
@@ -134,95 +115,6 @@ describe('a key', () => {
     await clock.advance(FRESH_MS);
 
     expect(await keys.admit(group('a', 'b').map(({ hint }) => hint))).toEqual([]);
-  });
-});
-
-describe('a line', () => {
-  const entry = (ticket: number): GroupEntry => {
-    const hint = { queue: 'q', id: `t${ticket}`, readyAt: 0, tenant: undefined, limit: undefined };
-    return { hint: { ...hint, line: { key: 'k', ticket } }, place: `${ticket}`, end: '~', tenantEnd: '~' };
-  };
-
-  function open() {
-    const clock = clockOf();
-    const row = { turn: 1, reads: 0 };
-    const lines = new Lines('q', {
-      runtime: { ...systemRuntime, clock },
-      onDamaged: () => undefined,
-      tasks: {
-        getKeys: () => Promise.resolve(new Map()),
-        getTurns(_queue, keys) {
-          row.reads++;
-          return Promise.resolve(new Map(keys.map((key) => [key, row.turn])));
-        },
-        passTurn(task) {
-          const isTurn = task.links?.line?.ticket === row.turn;
-          if (isTurn) row.turn++;
-          return Promise.resolve(
-            isTurn
-              ? { kind: 'applied', row: undefined }
-              : { kind: 'refused', current: undefined, earlierAttempt: 'none' as const },
-          );
-        },
-      },
-    });
-    const at = (ticket: number) => ({ key: 'k', ticket });
-    return { clock, row, lines, at, has: (ticket: number) => lines.hasTurn(at(ticket)) };
-  }
-
-  test('has an unknown turn until it was read; any ticket up to the turn has had it', async () => {
-    const { clock, row, lines, at, has } = open();
-    expect(has(1)).toBe(false);
-
-    await lines.read([at(1), at(2)]);
-    row.turn = 2;
-    await clock.advance(3_600_000);
-
-    expect([has(1), has(2), row.reads]).toEqual([true, false, 1]);
-  });
-
-  test('whose first task seems to be behind the turn is read again in growing gaps', async () => {
-    const { clock, row, lines, at } = open();
-    const readsIn = async (ms: number): Promise<number> => {
-      const before = row.reads;
-      for (let passed = 0; passed < ms; passed += 100) {
-        await lines.read([at(2)]);
-        await clock.advance(100);
-      }
-      return row.reads - before;
-    };
-
-    const [early, late] = [await readsIn(10_000), await readsIn(100_000)];
-
-    expect(early).toBeGreaterThan(5);
-    expect(late).toBeLessThan(early);
-  });
-
-  test('is read again at once when its first entry has changed', async () => {
-    const { row, lines, at, has } = open();
-    lines.visit([entry(1), entry(2)]);
-    await lines.read([at(2)]);
-    row.turn = 2;
-    await lines.read([at(2)]);
-    expect([has(2), row.reads]).toEqual([false, 1]);
-
-    lines.visit([entry(2)]);
-    await lines.read([at(2)]);
-
-    expect([has(2), row.reads]).toEqual([true, 2]);
-  });
-
-  test('shows the task behind another, and passes the turn of a cancelled one when it has come', async () => {
-    const { row, lines, at, has } = open();
-    lines.visit([entry(1), entry(2), entry(3)]);
-    await lines.read([at(1)]);
-    const cancelled = (ticket: number) => ({ links: { line: at(ticket) } }) as unknown as CancelledTask;
-    expect([lines.behind(at(1)), lines.behind(at(3))]).toEqual([[{ queue: 'q', id: 't2' }], []]);
-
-    expect(await lines.pass([cancelled(2)])).toEqual([]);
-    expect(await lines.pass([cancelled(1)])).toEqual([{ queue: 'q', id: 't2' }]);
-
-    expect([row.turn, has(2), has(3)]).toEqual([2, true, false]);
   });
 });
 

@@ -22,23 +22,6 @@ beforeEach(() => {
 const listen = (place = 'table', queue = QUEUE) => bus.listen(place, queue, (ids) => void heard.push(...ids));
 
 describe('an enqueue bus', () => {
-  test('announces a task that is created and due, once', async () => {
-    listen();
-
-    await client.enqueue('t', {}, { id: 'a' });
-    await client.enqueue('t', {}, { id: 'a' });
-
-    expect(heard).toEqual(['a']);
-  });
-
-  test('does not announce a delayed task', async () => {
-    listen();
-
-    await client.enqueue('t', {}, { id: 'later', delay: '1m' });
-
-    expect(heard).toEqual([]);
-  });
-
   test('keeps tables and queues apart', async () => {
     listen('another table');
     listen('table', 'another queue');
@@ -79,15 +62,6 @@ describe('an enqueue bus', () => {
     for (const stop of stops.reverse()) stop();
 
     expect(grown(before, ledgerOf(bus))).toEqual({});
-  });
-
-  test('needs no additional request', async () => {
-    listen();
-    const before = q.meter.read().requests;
-
-    await client.enqueue('t', {}, { id: 'a' });
-
-    expect(q.meter.read().requests - before).toBe(1);
   });
 });
 

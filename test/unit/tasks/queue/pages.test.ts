@@ -16,7 +16,6 @@ import {
 import { MAX_EPOCH_MS } from '../../../../shared/core/validate/moment.ts';
 import { enqueueDueOccurrences } from '../../../../shared/tasks/dispatch/recur.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
-import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { ReadyTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { PRIORITIES, claimOf } from '../../../../shared/tasks/task/task.ts';
 import { passTime } from '../../../support/coordination.ts';
@@ -178,27 +177,4 @@ test('a report of keys reads as many entries as it may, and says whether these w
   }
   const whole = [[1, 2, 3], 3, true];
   expect(reads).toEqual([[[], 0, false], [[2], 1, false], [[2, 3], 2, false], whole, whole, whole]);
-});
-
-test('more tasks, children and keys than one batch takes are all read', async () => {
-  const { here, there, world } = new Story();
-  const ids = Array.from({ length: 120 }, (_, n) => `t${n}`);
-  const children = ids.map((id, n) => spawn('work', n, { id, key: `key ${n}` }));
-
-  await there.leasehold.tasks.enqueueBatch(children, { id: 'batch' });
-  const listed = await passTime(world, Array.fromAsync(here.leasehold.operator.open({ shards: SHARDS })));
-  const reports = await passTime(
-    world,
-    here.leasehold.operator.keys(
-      ids.map((_, n) => `key ${n}`),
-      { shards: SHARDS },
-    ),
-  );
-  const waiting = Promise.all(ids.map((id) => here.leasehold.tasks.result(id, { wait: '3s' })));
-  const outcomes = await passTime(world, waiting);
-
-  expect(listed.map(({ id }) => id).sort()).toEqual([...ids].sort());
-  expect(reports.map(({ key, waiting: count }) => [key, count])).toEqual(ids.map((_, n) => [`key ${n}`, 1]));
-  expect(outcomes.map(({ kind, id }) => [kind, id])).toEqual(ids.map((id) => ['deadline', id]));
-  expect(await there.leasehold.tasks.getBatch('batch')).toMatchObject({ total: 120, pending: 120 });
 });

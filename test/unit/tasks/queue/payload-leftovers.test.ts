@@ -1,7 +1,5 @@
-/**
- * Inputs in the user's store after each outcome of a request: a task that exists, or may exist, finds its input.
- */
-import { expect, test } from 'vitest';
+/** Inputs in the user's store after each outcome of a request: a task that exists, or may exist, finds its input. */
+import { expect, test, vi } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
@@ -56,4 +54,17 @@ test.each<[string, EnqueueOptions, unknown, ((driver: DynamoDriver) => void) | u
 
   expect(shown(told)).toContain(answer);
   expect(payloads.references.length).toBe(left);
+});
+
+test('a store that refuses removals hides no outcome', async () => {
+  const { ports, runtime } = new Story().here;
+  const payloads = new MemoryPayloads();
+  const client = new TaskClient({ store: ports.tasks, runtime }, { payloads });
+  await client.enqueue('work', LARGE, { id: 't' });
+  const refusing = vi.spyOn(payloads, 'delete').mockRejectedValue(new Error('AccessDenied'));
+
+  const replacing = client.enqueue('work', `${LARGE}y`, { id: 't', onDuplicate: 'replace' });
+
+  expect(await replacing).toMatchObject({ created: false, replaced: true });
+  expect(refusing).toHaveBeenCalledOnce();
 });

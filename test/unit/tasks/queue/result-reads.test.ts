@@ -52,36 +52,6 @@ test('one wait', async () => {
   ]);
 });
 
-test('waits that begin at other times share what they can, and a task that is waited for twice is read once', async () => {
-  const q = open();
-  for (const id of ['t', 'u', 'v']) await q.client.enqueue('work', 1, { id });
-  q.begin();
-  const waiting = [q.client.result('t', { wait: '2s' }), q.client.result('u', { wait: '2s' })];
-  await q.clock.advance(60);
-  waiting.push(q.client.result('t', { wait: '2s' }), q.client.result('v', { wait: '2s' }));
-
-  await q.wait(Promise.all(waiting));
-
-  expect(q.reads).toEqual([
-    '0 one',
-    '0 one',
-    '60 one',
-    '60 one',
-    '100 batch of 2',
-    '160 batch of 1',
-    '300 batch of 2',
-    '360 batch of 1',
-    '700 batch of 2',
-    '760 batch of 1',
-    '1500 batch of 2',
-    '1560 batch of 1',
-    '2000 one',
-    '2000 one',
-    '2060 one',
-    '2060 one',
-  ]);
-});
-
 test.each([0, 1, 49, 50, 51, 99, 100, 101])(
   'a wait of %i ms is as long as that, and reads at its end',
   async (wait) => {

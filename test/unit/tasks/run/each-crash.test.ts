@@ -53,14 +53,6 @@ describe('a worker that dies', async () => {
     expect(runs.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(10 + 1 + 4);
   });
 
-  test('three items at once: none is lost', async () => {
-    for (const death of everywhere.filter((_, nth) => nth % 5 === 0)) {
-      const { task, repeated } = await live([death], { concurrency: 3 });
-
-      expect({ death, state: task.state, repeated }).toEqual({ death, state: 'done', repeated: [] });
-    }
-  });
-
   test('again and again: only an item at which two attempts died may count as failed', async () => {
     for (let step = 4; step < calm.steps; step += 5) {
       const deaths = [0, 1, 2].map((more) => ({ step: step + 2 * more, how: 'after' }) as const);

@@ -1,7 +1,6 @@
 /** `task.each`: many small items in one task, whose record is the task's progress. */
 
 import { describe, expect, test } from 'vitest';
-import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { ITEMS_LIMIT } from '../../../../shared/tasks/run/each.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { DoNotRetry, HandedBackError, RetryAfter } from '../../../../shared/tasks/task/control.ts';
@@ -42,15 +41,6 @@ describe('runs', () => {
 
     expect(most).toBe(3);
     expect(await found()).toMatchObject({ state: 'done' });
-  });
-
-  test('no item, if there is none', async () => {
-    const { q, task, add, found } = openItems(() => expect.unreachable());
-    await add([]);
-
-    await q.work({ task });
-
-    expect(await found()).toMatchObject({ state: 'done', result: [] });
   });
 });
 
@@ -107,17 +97,6 @@ describe('an item that throws', () => {
     expect(await found()).toMatchObject({ state: 'done' });
   });
 
-  test('costs no attempt if our own store did not answer it', async () => {
-    const { q, task, add, found } = openItems((n, { progress }) => {
-      if (n === 1 && progress === undefined) throw new StoreUnavailableError('away', { applied: 'no' });
-    });
-    await add(numbers(3));
-
-    await q.work({ task }, { lingerMs: 60_000 });
-
-    expect(await found()).toMatchObject({ state: 'done', attempts: 1 });
-  });
-
   test('runs a given-up item once more when an operator retries the task', async () => {
     const runs: number[] = [];
     const work = defineTask({
@@ -164,20 +143,6 @@ describe('a worker that must stop', () => {
     expect(runs).toEqual([0, 1, 2, 2, 3, 4]);
     expect(await found()).toMatchObject({ state: 'done', result: [0, 1, 2, 3, 4] });
   });
-
-  test('records what has ended, though an item does not listen', async () => {
-    const handBack = new AbortController();
-    const { q, task, add, states } = openItems(async (n) => {
-      if (n < 2) return;
-      handBack.abort(new HandedBackError('deadline'));
-      await q.clock.sleep(60_000);
-    });
-    await add(numbers(3));
-
-    await q.work({ task }, { handBack: handBack.signal });
-
-    expect(await states()).toBe('dd-');
-  });
 });
 
 test.each([
@@ -215,15 +180,6 @@ describe('results', () => {
       attempts: 1,
       lastError: { name: 'DoNotRetry', message: expect.stringContaining('pass results: false') as unknown },
     });
-  });
-
-  test('may be of any size if they are not kept', async () => {
-    const { q, task, add, found } = openItems(text, { results: false });
-    await add(numbers(6));
-
-    await q.work({ task });
-
-    expect(await found()).toMatchObject({ state: 'done', result: undefined });
   });
 
   test('without a form in JSON end the task', async () => {

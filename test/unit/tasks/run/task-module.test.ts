@@ -1,32 +1,12 @@
 /** All other exports of a tasks module are used by every program that runs it. */
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { taskModuleOf } from '../../../../shared/tasks/run/task-module.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
 import { silent } from '../../../../shared/testing/silent-log.ts';
-import * as surrounded from '../../../support/tasks-modules/surrounded.ts';
 
 const task = defineTask({ name: 'work', run: () => 'done' });
-
-beforeEach(() => {
-  surrounded.settled.length = 0;
-});
-
-test("runs a module in the kit with its exported middleware and events, after the kit's own", async () => {
-  const told: string[] = [];
-  const kit = createTestKit({
-    tasks: surrounded,
-    middleware: [{ before: (attempt) => void (attempt.input = `${String(attempt.input)}!`) }],
-    events: { onSettled: ({ id }) => void told.push(id) },
-  });
-  await kit.tasks.enqueue(surrounded.greet, 'Ada', { id: 'a' });
-  await kit.drain();
-
-  expect(await kit.tasks.get('a')).toMatchObject({ result: '<hello Ada!>' });
-  expect(surrounded.settled).toEqual(['a done']);
-  expect(told).toEqual(['a']);
-});
 
 test('calls later event handlers after one throws, and logs it', async () => {
   const told: string[] = [];
@@ -56,6 +36,9 @@ test.each([
   ['a list of something else as middleware', { middleware: ['cors'] }, "exports middleware = [ 'cors' ]"],
   ['names as events', { events: ['created', 'deleted'] }, "exports events = [ 'created', 'deleted' ]"],
   ['an object without a handler as events', { events: { onDone: () => undefined } }, 'exports events = '],
+  ['a list as payloads, because inputs would get lost', { payloads: ['a', 'b'] }, 'exports payloads = '],
+  ['half a store as payloads', { payloads: { get: () => undefined } }, 'exports payloads = '],
+  ['nothing as payloads', { payloads: null }, 'exports payloads = '],
 ])('%s is refused with what to export instead', (_what, exports, message) => {
   expect(() => taskModuleOf({ task, ...exports })).toThrow(message);
   expect(() => taskModuleOf({ task, ...exports })).toThrow('or name it otherwise');

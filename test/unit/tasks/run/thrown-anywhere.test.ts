@@ -1,7 +1,7 @@
 /** Any value thrown anywhere by the user's code: the attempt fails with some text, its neighbours end, and the worker continues. */
 import { expect, test } from 'vitest';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
-import { DoNotRetry, RetryAfter } from '../../../../shared/tasks/task/control.ts';
+import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import type { TestKitOptions } from '../../../../shared/testing/kit.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
@@ -133,19 +133,4 @@ test.each(cases)('%s, thrown by %s', async (value, where) => {
   if (!observes) expect(task?.lastError?.message).toMatch(where.startsWith('toJSON') ? /./ : told);
   if (where !== 'before of a middleware' && where !== 'after of a middleware')
     expect((await kit.tasks.get('ok'))?.state).toBe('done');
-});
-
-test('a task that must not be retried is dead, whatever its message is', async () => {
-  const bad = defineTask({
-    name: 'bad',
-    run: () => {
-      throw Object.assign(new DoNotRetry('x'), { message: ['no such order'] });
-    },
-  });
-  const kit = createTestKit({ tasks: { bad } });
-  await kit.tasks.enqueue(bad, null, { id: 'bad' });
-
-  await kit.drain();
-
-  expect(await kit.tasks.get('bad')).toMatchObject({ state: 'dead', attempts: 1, lastError: { name: 'DoNotRetry' } });
 });

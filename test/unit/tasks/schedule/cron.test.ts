@@ -17,35 +17,6 @@ const YEARS_MS = 4 * 366 * 86_400_000;
 const occurrenceUpTo = (times: CronTimes, until: number) =>
   lastOccurrenceWithin((after) => occurrenceAfter(times, after), { from: until - YEARS_MS, until });
 
-describe('the last occurrence up to a moment', () => {
-  test.each([
-    ['12:00:00.000', '12:00:00'],
-    ['12:00:00.001', '12:00:00'],
-    ['12:59:58.999', '12:00:00'],
-    ['12:59:59.000', '12:00:00'],
-    ['12:59:59.001', '12:00:00'],
-    ['12:59:59.999', '12:00:00'],
-    ['13:00:00.000', '13:00:00'],
-  ])('at %s is %s', (moment, occurrence) => {
-    expect(occurrenceUpTo(HOURLY, at(moment))).toBe(at(occurrence));
-  });
-
-  test.each(['12:00:00.000', '12:00:00.001', '12:00:00.999'])(
-    'returns second %s for a pattern of every second',
-    (moment) => {
-      expect(occurrenceUpTo({ cron: '* * * * * *', zone: 'UTC' }, at(moment))).toBe(at('12:00:00'));
-    },
-  );
-
-  test('is never after the moment, and nothing lies between it and the next', () => {
-    for (let moment = at('11:59:57'); moment < at('12:00:03'); moment += 37) {
-      const occurrence = occurrenceUpTo(HOURLY, moment)!;
-      expect(occurrence).toBeLessThanOrEqual(moment);
-      expect(occurrenceAfter(HOURLY, occurrence)).toBeGreaterThan(moment);
-    }
-  });
-});
-
 test('enqueues the last missed run just before the next, not the first', () => {
   const schedule = { ...HOURLY, missed: 'last', nextAt: at('09:00:00') } as ScheduleRecord;
 

@@ -175,15 +175,6 @@ test.each<[unknown, number | null]>([
   },
 );
 
-test('a callback that names an unknown task waits for the code that defines it, and no child is lost', async () => {
-  await kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn('unheard of', {}) });
-
-  await kit.drain();
-
-  expect(await kit.tasks.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
-  expect(await kit.tasks.get('b/then')).toMatchObject({ state: 'ready', attempts: 0, lastError: undefined });
-});
-
 test('keeps the label of a task, of what it spawns, and of the work that replaces it', async () => {
   const parent = defineTask({
     name: 'parent',

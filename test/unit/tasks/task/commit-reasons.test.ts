@@ -1,5 +1,4 @@
 /** The reasons of a refused commit name the user's own actions: one for each write and each spawned task. */
-import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from 'vitest';
 import { CommitRefusedError } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -67,17 +66,4 @@ test('a refused commit names the position, the table and the key of each write t
   expect(refused[0]?.message).toContain(
     `(writes[1] of table ${q.table}, { pk: 'user#b', sk: 'row' }: ${code}, writes[2] of`,
   );
-});
-
-test("takes writes that are typed as the document client's", async () => {
-  const q = openMemoryQueue();
-  const items: NonNullable<TransactWriteCommandInput['TransactItems']> = [
-    { Put: { TableName: q.table, Item: { pk: 'user#a', sk: 'row' } } },
-  ];
-  const parent = defineTask({ name: 'parent', run: (_: null, task) => task.commit('put', items) });
-  const { id } = await q.client.enqueue('parent', null);
-
-  await q.work({ parent });
-
-  expect(await q.client.get(id)).toMatchObject({ state: 'done', result: 'put' });
 });

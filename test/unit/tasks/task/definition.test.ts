@@ -10,24 +10,6 @@ test('refuses a definition without code', () => {
   );
 });
 
-test("reports where an input does not fit, to the enqueuing client and in the dead task's row", async () => {
-  const resize = defineTask({
-    name: 'resize',
-    input: z.object({ size: z.object({ width: z.number() }) }),
-    run: () => 1,
-  });
-  const kit = createTestKit({ tasks: { resize } });
-
-  // @ts-expect-error -- the compiler says so as well
-  await expect(kit.tasks.enqueue(resize, { size: { width: 'x' } })).rejects.toThrow(/resize: size\.width: /);
-  await kit.tasks.enqueue('resize', { size: { width: 'x' } }, { id: 'by-name' });
-  await kit.drain();
-
-  const task = await kit.tasks.get('by-name');
-  expect(task).toMatchObject({ state: 'dead', lastError: { name: 'InvalidInputError' } });
-  expect(task?.lastError?.message).toMatch(/resize: size\.width: /);
-});
-
 test('types an input by its schema, or by the code without one', async () => {
   const parse = defineTask({
     name: 'parse',

@@ -1,4 +1,4 @@
-/** Ends of attempts that cannot be stored in the code's form, and one that the service refuses to write. */
+/** Ends of attempts beyond all dates, and one that the service refuses to write. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
@@ -35,24 +35,6 @@ test('a completion for which a permission is missing fails the attempt, and the 
   await q.work({ work });
 
   expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2, result: 2 });
-});
-
-test('marks a task dead if its result cannot be stored, because its work is done', async () => {
-  let runs = 0;
-  const work = defineTask({
-    name: 'work',
-    run: () => {
-      runs++;
-      return 2n;
-    },
-  });
-  const kit = createTestKit({ tasks: { work } });
-  await kit.tasks.enqueue(work, null, { id: 't' });
-
-  await kit.drain();
-
-  expect(runs).toBe(1);
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', lastError: { name: 'DoNotRetry' } });
 });
 
 test('never ends a wait beyond all dates', async () => {

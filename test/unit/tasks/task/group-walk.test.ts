@@ -99,30 +99,6 @@ describe('a walk past groups', () => {
     expect(found.filter((id) => id >= 6)).toHaveLength(QUANTUM);
   });
 
-  test('takes at most the wanted number of each group', async () => {
-    const { next } = open(several(9, { limit: ONE }));
-
-    expect(await next({ visit: () => ({ left: 2 }) })).toEqual([0, 1]);
-  });
-
-  test('skips a full key in one query, even if many tasks wait', async () => {
-    const { next, pages } = open([...several(500, { limit: ONE }), ...several(2, { limit: { ...ONE, key: 'free' } })]);
-
-    const visit = ([first]: readonly GroupEntry[]) => ({ left: first !== undefined && isStuck(first.hint) ? 0 : 2 });
-    expect(await next({ visit })).toEqual([500, 501]);
-    expect(pages()).toBeLessThanOrEqual(3);
-  });
-
-  test('skips a key whose first task is not due', async () => {
-    const { next, pages } = open([
-      ...several(500, { limit: ONE, readyAt: NOW + 1 }),
-      { limit: { ...ONE, key: 'free' } },
-    ]);
-
-    expect(await next()).toEqual([500]);
-    expect(pages()).toBeLessThanOrEqual(3);
-  });
-
   test('reads of a full key what a look passes, from where it ended', async () => {
     const { next } = open(several(9, { limit: ONE }));
     const look: Visit = { isLook: true, left: 3 };
@@ -140,13 +116,6 @@ describe('a walk past groups', () => {
 
     expect(found.length).toBeGreaterThanOrEqual(10);
     expect(found.every((id) => id >= 60)).toBe(true);
-  });
-
-  test('begins a key again with its oldest task at each visit', async () => {
-    const { next } = open(several(120, { limit: ONE }));
-
-    expect((await next({ wanted: 10 }))[0]).toBe(0);
-    expect((await next({ wanted: 10 }))[0]).toBe(0);
   });
 });
 

@@ -123,47 +123,6 @@ test("commits to the user's own tables, all or nothing", async () => {
   expect(await kit.tasks.get('unknown')).toMatchObject({ state: 'dead', lastError: { name: 'CommitRefusedError' } });
 });
 
-test("hands running tasks back with their progress when the worker's time is over", async () => {
-  const steps: number[] = [];
-  const long = defineTask({
-    name: 'long',
-    async run(_: unknown, task) {
-      for (let step = Number(task.progress ?? 0); step < 10; step++) {
-        await kit.advance('10s'); // stands for work of the same duration
-        task.signal.throwIfAborted();
-        steps.push(step);
-        await task.saveProgress(step + 1);
-      }
-    },
-  });
-  const kit = createTestKit({ tasks: { long } });
-  await kit.tasks.enqueue(long, {}, { id: 'l' });
-
-  expect(await kit.drain({ lifetime: '45s' })).toMatchObject({ ended: 'handedBack', settled: { released: 1 } });
-  expect(await kit.tasks.get('l')).toMatchObject({ state: 'ready', attempts: 0, progress: 4 });
-  expect(await kit.drain()).toMatchObject({ settled: { done: 1 } });
-
-  expect(steps).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-});
-
-test('uses the same table and clock for locks, semaphores and limits', async () => {
-  const seen: string[] = [];
-  const work = defineTask({
-    name: 'work',
-    async run() {
-      await using session = await kit.leasehold.session({ ttl: '30s' });
-      seen.push((await session.tryLock('printer')).kind);
-    },
-  });
-  const kit = createTestKit({ tasks: { work } });
-  await kit.tasks.enqueue(work, {});
-  await kit.tasks.enqueue(work, {});
-
-  await kit.drain();
-
-  expect(seen).toEqual(['acquired', 'acquired']);
-});
-
 test.each<[string, () => unknown, string]>([
   ['no task at all', () => createTestKit({ tasks: {} }), 'no task found'],
   ['a concurrency of 0', () => createTestKit({ tasks, concurrency: 0 }), 'concurrency = 0: must be a whole number'],

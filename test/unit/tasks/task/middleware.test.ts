@@ -16,19 +16,6 @@ async function runThrough(middleware: readonly TaskMiddleware[], run: () => unkn
 }
 
 describe('middleware around task runs', () => {
-  test('is passed in order before, and in reverse order after', async () => {
-    const order: string[] = [];
-    const noting = (name: string): TaskMiddleware => ({
-      name,
-      before: () => void order.push(`${name} before`),
-      after: () => void order.push(`${name} after`),
-    });
-
-    await runThrough([noting('a'), noting('b')], () => order.push('run'));
-
-    expect(order).toEqual(['a before', 'b before', 'run', 'b after', 'a after']);
-  });
-
   test('may change the result', async () => {
     const after = (attempt: { result: unknown }): void => {
       attempt.result = { wrapped: attempt.result };

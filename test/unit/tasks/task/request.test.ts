@@ -1,7 +1,6 @@
 /** Requests that are refused before any write. */
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
-import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { checkLines } from '../../../../shared/tasks/queue/task-file.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/task/task-request.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
@@ -42,20 +41,5 @@ describe('a time without a date that could say it', () => {
   ])('is refused: %o', async (options, message) => {
     await expect(enqueue(options)).rejects.toThrow(message);
     await expect(enqueue(options)).rejects.toBeInstanceOf(ConfigurationError);
-  });
-
-  test('is refused of a snooze', async () => {
-    const q = openMemoryQueue();
-    let told: unknown;
-    const naps = defineTask({
-      name: 'naps',
-      run: async (_: null, context) => {
-        told = await context.snooze('99999999d').catch((error: unknown) => error);
-      },
-    });
-    await q.client.enqueue(naps, null);
-    await q.work({ naps });
-
-    expect(String(told)).toContain('snooze = "99999999d" ends after the year 9999');
   });
 });

@@ -10,7 +10,6 @@ import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
 const double = defineTask({ name: 'double', run: (n: number) => ({ twice: 2 * n }) });
 const silent = defineTask({ name: 'silent', run: (_: unknown) => undefined });
-const committing = defineTask({ name: 'committing', run: (_: unknown, task) => task.commit({ by: 'commit' }) });
 const failing = defineTask({
   name: 'failing',
   run: (_: unknown) => {
@@ -35,25 +34,6 @@ describe('the result of a task', () => {
 
     expectTypeOf(outcome).toEqualTypeOf<TaskOutcome<{ twice: number }>>();
     expect(outcome).toMatchObject({ kind: 'done', id, result: { twice: 42 }, task: { state: 'done' } });
-  });
-
-  test('is any JSON by id alone, and the committed value, or nothing, as the code defines', async () => {
-    const q = open();
-    await q.client.enqueue(committing, null, { id: 'c' });
-    await q.client.enqueue(silent, null, { id: 's' });
-    await q.work({ committing, silent });
-
-    const [byId, committed, nothing] = [
-      await q.client.result('c'),
-      await q.client.result(committing, { id: 'c' }),
-      await q.client.result(silent, { id: 's' }),
-    ];
-
-    expectTypeOf(byId).toEqualTypeOf<TaskOutcome>();
-    expectTypeOf(committed).toEqualTypeOf<TaskOutcome>();
-    expectTypeOf(nothing).toEqualTypeOf<TaskOutcome<undefined>>();
-    expect([byId, committed]).toMatchObject([{ result: { by: 'commit' } }, { result: { by: 'commit' } }]);
-    expect(nothing).toMatchObject({ kind: 'done', result: undefined });
   });
 
   test('is an outcome, and no error, when the task is dead or cancelled', async () => {
@@ -89,25 +69,6 @@ describe('the result of a task', () => {
     await expect(q.client.result('never', { wait: '1m' })).rejects.toThrow('there is no task never of queue default');
     await expect(q.client.result(double, { id: 't' })).rejects.toThrow('has the name silent, not double');
     await expect(q.client.result('t', { waits: '1s' } as never)).rejects.toThrow(/unknown option "waits"/);
-  });
-
-  test('is waited for through an outage of the store', async () => {
-    let isAway = false;
-    const q = open((driver) => ({
-      attempt: (kind, input, signal) =>
-        isAway && (kind === 'get' || kind === 'batchGet')
-          ? Promise.reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'hot' }))
-          : driver.attempt(kind, input, signal),
-    }));
-    await q.client.enqueue(silent, null, { id: 't' });
-    const waiting = q.client.result('t', { wait: '10m' });
-    await q.clock.advance(200);
-    isAway = true;
-    await q.clock.advance(60_000);
-    isAway = false;
-    await q.work({ silent });
-
-    expect(await q.both(waiting)).toMatchObject({ kind: 'done' });
   });
 
   test('is not waited for through an outage if there is no time left', async () => {

@@ -36,36 +36,3 @@ test.each(['done', 'dead', 'cancelled'] as const)('a child of an ended batch is 
   expect(await kit.tasks.get('c-1')).toMatchObject({ state: end });
   expect(await kit.tasks.get('p')).toMatchObject({ state: 'done', result: 2 });
 });
-
-test('does not count a child twice that is retried while another one runs', async () => {
-  let isMended = false;
-  const child = defineTask({
-    name: 'child',
-    retry: { maxAttempts: 1 },
-    run(input: string) {
-      if (input === 'fails' && !isMended) throw new Error('not yet');
-      return input;
-    },
-  });
-  const parent = defineTask({
-    name: 'parent',
-    run: (_: unknown, task): Promise<Committed> =>
-      task.children === undefined
-        ? task.waitFor([spawn(child, 'fails', { id: 'c-1' }), spawn(child, 'later', { id: 'c-2', delay: '1h' })])
-        : task.commit(task.children.done),
-  });
-  const kit = createTestKit({ tasks: { child, parent } });
-  await kit.tasks.enqueue(parent, null, { id: 'p' });
-  for (let run = 0; run < 2; run++) await kit.runOnce();
-  expect(await kit.tasks.get('c-1')).toMatchObject({ state: 'dead' });
-
-  isMended = true;
-  await kit.operator.retry('c-1', { leaseCounter: (await kit.tasks.get('c-1'))?.leaseCounter ?? 0 });
-  await kit.runOnce();
-  expect(await kit.tasks.get('c-1')).toMatchObject({ state: 'done' });
-  expect(await kit.tasks.get('p')).toMatchObject({ state: 'ready' });
-
-  await kit.advance('1h');
-  await kit.drain();
-  expect(await kit.tasks.get('p')).toMatchObject({ state: 'done', result: 1 });
-});

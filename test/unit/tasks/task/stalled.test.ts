@@ -42,34 +42,3 @@ test('are dead after five lives without progress, with the reason, and counted f
   expect(task).toMatchObject({ state: 'dead', lastError: { name: 'NeverFits' } });
   expect(task?.lastError?.message).toContain('5 times in a row without new progress');
 });
-
-test('continue as long as each attempt saves new progress', async () => {
-  let step = 0;
-  const kit = endless((task) => task.saveProgress(++step));
-  await kit.tasks.enqueue('forever', null, { id: 't' });
-
-  expect(await live(kit, 12)).toEqual(Array.from({ length: 12 }, () => 0));
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', progress: 12, handBacks: 0 });
-});
-
-test('do not count lives in which other tasks ran first', async () => {
-  const kit: TestKit = createTestKit({
-    tasks: {
-      other: defineTask({ name: 'other', run: () => kit.clock.advance(0.7 * LIFE_MS) }),
-      late: defineTask({
-        name: 'late',
-        run: async (_: null, task) => {
-          await kit.clock.advance(LIFE_MS);
-          task.signal.throwIfAborted();
-        },
-      }),
-    },
-  });
-  await kit.tasks.enqueue('late', null, { id: 't', priority: 'low' });
-  for (let life = 0; life < 8; life++) {
-    await kit.tasks.enqueue('other', null);
-    await live(kit, 1);
-  }
-
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
-});

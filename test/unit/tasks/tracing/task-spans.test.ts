@@ -2,7 +2,6 @@
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
@@ -108,21 +107,6 @@ describe('with a provider that is registered', () => {
     });
   });
 
-  test('writes the last attempt of a crashed task in the worker that marks the task dead', async () => {
-    const deadly = defineTask({ name: 'deadly', retry: { maxAttempts: 1 }, run: () => undefined });
-    const kit = createTestKit({ tasks: { deadly } });
-    await kit.tasks.enqueue(deadly, {}, { id: 'd' });
-    await kit.crash('beforeRun');
-    recorded.take();
-    await kit.advance('60s');
-    await kit.drain();
-
-    expect(await kit.tasks.get('d')).toMatchObject({ state: 'dead' });
-    const [dead, ...others] = recorded.take();
-    expect(others).toEqual([]);
-    expect(dead?.attributes).toMatchObject({ 'leasehold.attempt': 1, 'leasehold.settlement': 'died' });
-  });
-
   test('uses messaging attributes, and starts the wait when the task was due', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueue(child, {}, { id: 'late', delay: '5s' });
@@ -147,28 +131,6 @@ describe('with a provider that is registered', () => {
     expect([wait?.startTime, wait?.endTime].map((time) => epochMs(time ?? [0, 0]))).toEqual([dueAt, dueAt + 2_000]);
     const [settled] = named(spans, 'complete default');
     expect(settled).toMatchObject({ kind: SpanKind.CLIENT, attributes: { 'messaging.operation.type': 'settle' } });
-  });
-
-  test('marks failed attempts as errors, including the last one', async () => {
-    let calls = 0;
-    const fails = defineTask({
-      name: 'fails',
-      run() {
-        if (++calls === 2) throw new DoNotRetry('no');
-        throw new Error('not yet');
-      },
-    });
-    const kit = createTestKit({ tasks: { fails } });
-    await kit.tasks.enqueue(fails, {}, { id: 'f' });
-    await kit.drain();
-    await kit.advance('1h');
-    await kit.drain();
-
-    const attempts = named(recorded.take(), 'process default');
-    expect(attempts.map(({ status, attributes }) => [status.code, attributes['error.type']])).toEqual([
-      [SpanStatusCode.ERROR, 'retried'],
-      [SpanStatusCode.ERROR, 'dead'],
-    ]);
   });
 
   test('continues the caller’s trace, and links an active invocation', async () => {
@@ -220,18 +182,6 @@ describe('with a provider that is registered', () => {
     recorded[Symbol.dispose]();
     await kit.tasks.enqueue(child, { n: 4 }, { id: 'c', onDuplicate: 'replace' });
     expect(await kept()).toBeUndefined();
-  });
-
-  test('begins a trace for each occurrence of a schedule', async () => {
-    const kit = createTestKit({ tasks: { child } });
-    await kit.schedules.define('hourly', child, {}, { cron: '0 * * * *', zone: 'UTC' });
-    await kit.advance('61m');
-    await kit.tick();
-    await kit.drain();
-
-    expect(treesOf(recorded.take()).map(({ name, under }) => [name, under.map((each) => each.name)])).toEqual([
-      ['create default', ['wait default', 'process default']],
-    ]);
   });
 });
 

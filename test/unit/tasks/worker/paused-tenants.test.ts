@@ -3,8 +3,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { MAX_PAUSED_TENANTS } from '../../../../shared/tasks/task/queue-store.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
-import type { OperatorPorts } from '../../../../shared/tasks/queue/operator-ports.ts';
-import { TaskOperator } from '../../../../shared/tasks/queue/task-operator.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 import { Mortal } from '../../../support/mortal.ts';
@@ -176,36 +174,5 @@ describe('the operator', () => {
 
     await expect(q.operator.pause(ACME)).rejects.toThrow('100 tenants are paused in this queue, which is the most');
     expect(await paused()).toHaveLength(MAX_PAUSED_TENANTS);
-  });
-});
-
-describe('cancels all tasks of a paused tenant', () => {
-  test('costs at most three units a task', async () => {
-    for (let n = 0; n < 200; n++) await q.client.enqueue('quick', {}, { id: `t${n}`, ...ACME });
-    const spent = (): number =>
-      Object.values(q.meter.read().byVerb).reduce((sum, { readUnits, writeUnits }) => sum + readUnits + writeUnits, 0);
-    const before = spent();
-
-    expect(await q.operator.cancelAll(ACME)).toEqual({ cancelled: 200, requested: 0, left: 0 });
-    expect(spent() - before).toBeLessThanOrEqual(3 * 200);
-  });
-
-  test('says how many were there in the last round still: one runs, and its follower has not come up', async () => {
-    const row = { queue: 'default', id: 'a', state: 'running', follower: {}, cancellation: {}, createdAt: 0, ...ACME };
-    let rounds = 0;
-    const tasks = {
-      page: ({ priority, shard }: { readonly priority: string; readonly shard: number }) => {
-        const isThere = priority === 'high' && shard === 0;
-        rounds += Number(isThere);
-        return Promise.resolve({ hints: isThere ? [row] : [], next: undefined });
-      },
-      pageOfGroups: () => Promise.resolve({ entries: [], next: undefined }),
-      getMany: () => Promise.resolve([row]),
-    };
-    const ports = { tasks, queues: { glance: () => Promise.resolve(undefined) }, runtime: q.runtime };
-    const report = new TaskOperator(ports as unknown as OperatorPorts, { queue: 'default' }).cancelAll(ACME);
-
-    expect(await q.clock.runUntil(report, () => true)).toEqual({ cancelled: 0, requested: 0, left: 1 });
-    expect(rounds).toBe(40);
   });
 });

@@ -10,14 +10,6 @@ const opened = (): { clock: ManualClock; company: SoloGate; over: AbortControlle
 };
 
 describe('company', () => {
-  test('lets any number of tasks run concurrently', async () => {
-    const { company } = opened();
-
-    const entered = await Promise.all([company.enter(), company.enter()]);
-
-    expect(entered).toHaveLength(2);
-  });
-
   test('admits a solo task when all others have left, and no other task until it leaves', async () => {
     const { company } = opened();
     const seen: string[] = [];
@@ -38,23 +30,6 @@ describe('company', () => {
     leaveLoner?.();
     await newcomer;
     expect(seen).toEqual(['loner', 'newcomer']);
-  });
-
-  test('admits solo tasks one after the other', async () => {
-    const { company } = opened();
-    const first = await company.enterAlone();
-    let isSecondIn = false;
-    const second = company.enterAlone().then((leave) => {
-      isSecondIn = true;
-      return leave;
-    });
-    await drained();
-    expect(isSecondIn).toBe(false);
-
-    first?.();
-
-    await second;
-    expect(isSecondIn).toBe(true);
   });
 
   test('admits new tasks if others run for long, and eventually the solo task', async () => {
