@@ -213,21 +213,3 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
     expect(await refusal(act)).toContain(message);
   });
 });
-
-test('records what a task throws as it is', async () => {
-  const throws = defineTask({
-    name: 'throws',
-    retry: { maxAttempts: 1 },
-    run: () => {
-      // oxlint-disable-next-line typescript/only-throw-error -- task code may
-      throw { code: 5, detail: 'no' };
-    },
-  });
-  const kit = createTestKit({ tasks: { throws } });
-  await kit.tasks.enqueue(throws, null, { id: 't' });
-  await kit.drain();
-
-  expect(await kit.tasks.get('t')).toMatchObject({
-    lastError: { name: 'Error', message: "{ code: 5, detail: 'no' }" },
-  });
-});

@@ -7,7 +7,6 @@ import type { WorkerOptions } from '../../../shared/client/create-worker.ts';
 import { createWorker } from '../../../shared/client/create-worker.ts';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../../shared/client/leasehold.ts';
-import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
@@ -71,24 +70,6 @@ describe('a worker of one’s own process', () => {
     expect(await leasehold.tasks.get('ada', 'drained')).toMatchObject({ state: 'done', result: 'hello Ada' });
     expect(settled.sort()).toEqual(['ada done', 'fails dead']);
     await expect(worker.run()).rejects.toThrow('has been run already');
-  });
-
-  test('defines the schedules that its module exports, in its own queue, and runs what they enqueue', async () => {
-    const every = { cron: '* * * * * *' };
-    const ran = Promise.withResolvers<string>();
-    const tell = defineTask({ name: 'tell', run: (words: string) => ran.resolve(words) });
-    const worker = create(
-      { tell, schedules: [defineSchedule('each second', tell, 'it is time', every)] },
-      { queue: 'own' },
-    );
-    const running = worker.run();
-
-    expect(await ran.promise).toBe('it is time');
-    worker.stop();
-    await running;
-
-    const defined = await Array.fromAsync(schedulesOf(leasehold).list({ queue: 'own' }));
-    expect(defined).toMatchObject([{ name: 'each second', task: 'tell', input: 'it is time' }]);
   });
 
   test('counts as dead a task whose last attempt it lost with its session', async () => {

@@ -64,36 +64,6 @@ test('it refuses all except the context of a task', () => {
   expect(() => leaseholdOf({} as TaskContext)).toThrow('run(input, task)');
 });
 
-test('a task that takes a lock and a permit through it survives every crash', async () => {
-  const careful = defineTask({
-    name: 'careful',
-    async run(_: unknown, task) {
-      await using session = await leaseholdOf(task).session();
-      await using lock = await session.lock('vendor', { wait: '20s' });
-      await using permit = await session.permit('calls', { limit: 2, wait: '20s' });
-      lock.signal.throwIfAborted();
-      permit.signal.throwIfAborted();
-      return await task.commit('once', [{ Update: COUNT }]);
-    },
-  });
-  const kit = createTestKit({ tasks: { careful }, tables: [{ name: 'orders', partitionKey: 'id' }] });
-
-  const { crashes } = await kit.everyCrash(careful, null, ({ task }) => {
-    expect(task).toMatchObject({ state: 'done', result: 'once' });
-    expect(kit.rows('orders')).toEqual([{ id: 'o', count: 1 }]);
-  });
-
-  expect(crashes).toBeGreaterThan(40);
-});
-
-const COUNT = {
-  TableName: 'orders',
-  Key: { id: 'o' },
-  UpdateExpression: 'ADD #count :one',
-  ExpressionAttributeNames: { '#count': 'count' },
-  ExpressionAttributeValues: { ':one': 1 },
-};
-
 test('a denied lock names the grant, and a denied task does not', async () => {
   const { leasehold, driver } = simulatedWorld().start();
   await using session = await leasehold.session();

@@ -1,6 +1,5 @@
 /** The service may end any page early, at 1 MB or for other reasons, so every reader of pages continues. */
 import { describe, expect, test } from 'vitest';
-import { schedulesOf } from '../../../shared/client/schedules-of.ts';
 import type { Session } from '../../../shared/client/session.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
@@ -51,18 +50,6 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
     async *list({ leasehold }) {
       yield* (await leasehold.waitGroup('g')).members();
     },
-  },
-  schedules: {
-    write: (name, { leasehold }) => schedulesOf(leasehold).define(name, 'work', null, { cron: '0 * * * *' }),
-    list: ({ leasehold }) => schedulesOf(leasehold).list(),
-  },
-  'open tasks': {
-    write: (name, { leasehold }) => leasehold.tasks.enqueue('work', null, { id: name }),
-    list: ({ leasehold }) => leasehold.operator.open({ shards: 8 }),
-  },
-  'open tasks of tenants': {
-    write: (name, { leasehold }) => leasehold.tasks.enqueue('work', null, { id: name, tenant: name }),
-    list: ({ leasehold }) => leasehold.operator.open({ shards: 8 }),
   },
 };
 

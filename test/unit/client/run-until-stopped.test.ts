@@ -185,26 +185,6 @@ describe('ends', () => {
 
     await expect(passTime(world, run())).rejects.toThrow('AccessDeniedException');
   });
-
-  test('at once while it works, and hands its task back', async () => {
-    const begun = Promise.withResolvers<undefined>();
-    const hangs = defineTask({
-      name: 'hangs',
-      run: async (_: unknown, { signal }) => {
-        begun.resolve(undefined);
-        await whenAborted(signal);
-        throw signal.reason;
-      },
-    });
-    const { world, user, run, stop } = open(taskModuleOf({ hangs }));
-    const running = run();
-    await user.tasks.enqueue(hangs, null, { id: 'a' });
-    await passTime(world, begun.promise);
-    stop();
-
-    expect(await passTime(world, running)).toEqual({ ...NONE, other: 1 });
-    expect(await user.tasks.get('a')).toMatchObject({ state: 'ready', attempts: 0 });
-  });
 });
 
 test('logs each end if asked, and a task that it takes over from a dead worker', async () => {

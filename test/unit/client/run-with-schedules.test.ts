@@ -76,23 +76,6 @@ describe('a long-lived worker', () => {
     },
   );
 
-  test.each([
-    { lane: 'no tenant', options: {} },
-    { lane: 'a delay', options: { delayMs: 20_000 } },
-  ])('notices a task with $lane within a round of its shards in its first idle minute', async ({ options }) => {
-    await beside(async () => {
-      for (let n = 0; n < 24; n++) {
-        await idle.clock.sleep(3_000);
-        await enqueue(1, options);
-      }
-      await idle.clock.sleep(30_000);
-    });
-
-    expect(waited).toHaveLength(24);
-    expect(Math.max(...waited)).toBeLessThan(ROUND_MS.first);
-    expect(waited.toSorted((one, other) => one - other)[11]).toBeLessThan(800);
-  });
-
   test('finds tasks of each idle shard within one round of polls, and a whole burst with its first task', async () => {
     await beside(async () => {
       await idle.clock.sleep(2 * MINUTE_MS);
@@ -261,22 +244,6 @@ describe('a worker that exits when empty', () => {
       expect(waited).toHaveLength(12);
       // The first has to be met in its turn.
       expect(waited.toSorted((one, other) => one - other)[5]).toBeLessThan(500);
-    });
-  });
-
-  test('lingers for the configured time after its last task', async () => {
-    await idle.world.run(async () => {
-      await idle.noteLanes('normal');
-      await enqueue(1);
-      const startedAt = idle.clock.monotonic();
-      const working = work({ lingerMs: 60_000 });
-      await idle.clock.sleep(50_000);
-      await enqueue(1);
-      await working;
-
-      expect(waited).toHaveLength(2);
-      expect(idle.clock.monotonic() - startedAt).toBeGreaterThan(110_000);
-      expect(idle.clock.monotonic() - startedAt).toBeLessThan(130_000);
     });
   });
 });

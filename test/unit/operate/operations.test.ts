@@ -150,18 +150,6 @@ test.each([
   expect(waiting).toEqual(retried);
 });
 
-test('adds a task that is due after its delay', async () => {
-  const world = new World();
-
-  await world.operations.execute(
-    'task.enqueue',
-    { queue: 'media', name: 'resize', input: null, id: 'a', delayMs: 60_000 },
-    ANN,
-  );
-
-  expect(await world.leasehold.tasks.get('a', 'media')).toMatchObject({ readyAt: world.clock.now() + 60_000 });
-});
-
 test('leaves a task alone that was claimed since it was seen, and records that', async () => {
   const world = new World();
   await world.leasehold.tasks.enqueue('resize', null, { id: 'a', queue: 'media', delay: '1d' });

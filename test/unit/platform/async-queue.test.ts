@@ -9,7 +9,6 @@ import { ManualClock } from '../../support/manual-clock.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const SUCCESS: InvocationResult = { outcome: 'success', payload: 'null' };
 const FAILURE: InvocationResult = { outcome: 'error', error: { errorType: 'Error', errorMessage: 'no' } };
 
 type Outcome = InvocationResult | 'throttled';
@@ -43,14 +42,6 @@ function queueWith(outcomes: readonly Outcome[], settings: Partial<FunctionSetti
 }
 
 describe('an asynchronous event', () => {
-  test('is done with after one success', async () => {
-    const { clock, attemptedAt, isDone } = queueWith([SUCCESS]);
-
-    await clock.advance(10 * MINUTE);
-
-    expect({ attemptedAt, isDone: isDone() }).toEqual({ attemptedAt: [0], isDone: true });
-  });
-
   test('is retried one and then two minutes after a function error, as on AWS', async () => {
     const { clock, attemptedAt, events } = queueWith([FAILURE]);
 
@@ -58,14 +49,6 @@ describe('an asynchronous event', () => {
 
     expect(attemptedAt).toEqual([0, 1 * MINUTE, 3 * MINUTE]);
     expect(events.of('eventDiscarded')).toMatchObject([{ requestId: 'r1', because: 'retriesExhausted' }]);
-  });
-
-  test('is not retried after a function error where that was asked for', async () => {
-    const { clock, attemptedAt } = queueWith([FAILURE], { maximumRetryAttempts: 0 });
-
-    await clock.advance(60 * MINUTE);
-
-    expect(attemptedAt).toEqual([0]);
   });
 
   test('returns after growing pauses when throttled, at most five minutes apart', async () => {
@@ -77,42 +60,12 @@ describe('an asynchronous event', () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]);
   });
 
-  test('pays for no retry when throttled', async () => {
-    const { clock, attemptedAt, events } = queueWith([
-      'throttled',
-      'throttled',
-      'throttled',
-      FAILURE,
-      'throttled',
-      FAILURE,
-      SUCCESS,
-    ]);
-
-    await clock.advance(60 * MINUTE);
-
-    expect(attemptedAt).toHaveLength(7);
-    expect(events.of('eventDiscarded')).toEqual([]);
-  });
-
   test('is given up once it is too old', async () => {
     const { clock, events, isDone } = queueWith(['throttled'], { maximumEventAgeMs: 5 * MINUTE });
 
     await clock.advance(10 * MINUTE);
 
     expect(events.of('eventDiscarded')).toMatchObject([{ because: 'tooOld' }]);
-    expect(isDone()).toBe(true);
-  });
-
-  test('is dropped silently when the platform stops', async () => {
-    const { clock, attemptedAt, events, isDone, stopping } = queueWith(['throttled']);
-    await clock.advance(10 * SECOND);
-    const attempts = attemptedAt.length;
-
-    stopping.abort();
-    await clock.advance(60 * MINUTE);
-
-    expect(attemptedAt).toHaveLength(attempts);
-    expect(events.of('eventDiscarded')).toEqual([]);
     expect(isDone()).toBe(true);
   });
 });

@@ -99,40 +99,6 @@ describe('startSchedule', () => {
     expect(delivered.map(({ scheduledTime, at }) => `${scheduledTime} at ${at}`)).toEqual(delivers);
   });
 
-  test('names the schedule and the scheduled time in the event', async () => {
-    const events: ScheduleEvent[] = [];
-    const { clock } = scheduleWith({ deliver: async (event) => events.push(event) });
-
-    await clock.advance(0);
-
-    expect(events).toEqual([{ schedule: 'every-minute', scheduledTime: '2026-01-01T00:00:00.000Z' }]);
-  });
-
-  test('offers a refused event again until it is taken', async () => {
-    let offers = 0;
-    const { clock } = scheduleWith({
-      random: drawing(0.99, 0.5, 0.5),
-      deliver: async () => {
-        offers++;
-        if (offers <= 2) throw new Error(`refusal ${offers}`);
-      },
-    });
-
-    await clock.advance(1_000);
-
-    expect(offers).toBe(3);
-  });
-
-  test('goes on ticking after the wall clock was set back', async () => {
-    const { clock, delivered } = scheduleWith();
-    await clock.advance(1_000);
-
-    clock.step(-60 * MINUTE);
-    await clock.advance(MINUTE);
-
-    expect(delivered).toHaveLength(2);
-  });
-
   test('delivers nothing after it was stopped, not even a late twin', async () => {
     const { clock, delivered, schedule } = scheduleWith({
       duplicateRate: 1,

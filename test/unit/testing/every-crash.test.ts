@@ -137,19 +137,6 @@ test('never continues code of a killed worker, and aborts its signal', async () 
   expect(killedAtWork).toBeGreaterThan(2);
 });
 
-test('a task whose requests differ between runs is named', async () => {
-  let runs = 0;
-  const moody = defineTask({
-    name: 'moody',
-    async run(_: unknown, task) {
-      if (runs++ === 0) await task.saveProgress(1);
-    },
-  });
-  const kit = createTestKit({ tasks: { moody } });
-
-  await expect(kit.everyCrash(moody, null, () => undefined)).rejects.toThrow(/does not send the same requests/);
-});
-
 test.each([
   [{ only: { request: 0.5, outcome: 'unsent' } }, 'only = '],
   [{ only: { request: 99, outcome: 'unsent' } }, 'only.request = 99: the task made'],

@@ -123,18 +123,6 @@ test('tasks go to the queue and the shards of the connection, and observer and f
   }
 });
 
-test('the client for Node tells its observer of each request as well', async () => {
-  const verbs: string[] = [];
-  const observer = {
-    onAttempt: ({ statement }: { readonly statement: { readonly verb: string } }) => void verbs.push(statement.verb),
-  };
-  using observed = createForNode({ endpoint: engine.endpoint, observer });
-
-  await observed.tasks.get('none');
-
-  expect(verbs).toEqual(['task.get']);
-});
-
 test('a clock that the service proves wrong opens no session', async () => {
   const clock = { ...systemRuntime.clock, now: () => systemRuntime.clock.now() + 60_000 };
   const edge = createLeasehold(optionsOf(), { ...systemRuntime, clock });

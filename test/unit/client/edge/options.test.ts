@@ -48,23 +48,6 @@ test.each([
   expect(asked).toEqual([address]);
 });
 
-test('reports that its requests are used up, and sends no more', async () => {
-  let sent = 0;
-  const leasehold = createLeasehold({
-    ...GIVEN,
-    maxRequests: 2,
-    fetch: () => {
-      sent++;
-      return Promise.resolve(new Response('{}'));
-    },
-  });
-  await leasehold.tasks.get('first');
-  await leasehold.tasks.get('second');
-
-  await expect(leasehold.tasks.get('third')).rejects.toThrow(/maxRequests = 2 have been sent, and this one was not/);
-  expect(sent).toBe(2);
-});
-
 test.each([
   ['ordered', { key: 'k', ordered: true }],
   ['onDuplicate', { id: 'a', onDuplicate: 'replace' }],

@@ -20,21 +20,6 @@ describe('verbTable', () => {
     expect([enqueue, claim, complete, retry, heartbeat].map(({ total }) => total)).toEqual([2, 1, 2, 3, 1]);
     expect(enqueue).toEqual({ table: 1, readyIndex: 1, directoryIndex: 0, total: 2 });
   });
-
-  test('charges every write for the whole row, so a large input is paid for again and again', () => {
-    const { enqueue, claim, complete } = verbTable({ ...SMALL, inputBytes: 8_000 });
-
-    expect([enqueue, claim, complete].map(({ table }) => table)).toEqual([5, 5, 5]);
-    expect(enqueue.readyIndex).toBe(1);
-  });
-
-  test('charges for long inputs and results deflated, and for short ones as they are', () => {
-    const tableUnits = (inputBytes: number, resultBytes: number): number =>
-      verbTable({ ...SMALL, inputBytes, resultBytes }).complete.table;
-
-    expect([tableUnits(690, 50), tableUnits(700, 50), tableUnits(1_200, 0)]).toEqual([2, 1, 1]);
-    expect([tableUnits(200, 690), tableUnits(200, 700)]).toEqual([2, 1]);
-  });
 });
 
 describe('estimateCost', () => {
