@@ -12,7 +12,7 @@ import { TASKS_ENTRY_VARIABLE } from '../../examples/platform/worker-entry-varia
 import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { FaultProxy } from './proxy.ts';
-import type { Profile } from './profile.ts';
+import { FLEET, PROTOCOL } from './profile.ts';
 import { Prng } from '../../test/support/machines/prng.ts';
 import { SETTINGS_VARIABLE } from './worker-settings.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -27,6 +27,8 @@ export const FUNCTIONS = {
 
 export const QUEUE = 'chaos';
 export const SHARDS = 4;
+const WORKER_TIMEOUT_MS = 20_000;
+const DEADLINE_MARGIN_MS = 3_000;
 const RECKLESS_TIMEOUT_MS = 3_500;
 const REGISTER_TIMEOUT_MS = 15_000;
 const DISPATCH_TIMEOUT_MS = 10_000;
@@ -39,8 +41,7 @@ const CLIENT_SETTINGS = {
 interface DeploymentOptions {
   /** The engine, past the proxy. */
   readonly endpoint: string;
-  readonly profile: Profile;
-  readonly seed: bigint;
+  readonly seed: number;
   readonly journal: string;
   readonly onEvent: Emit;
 }
@@ -55,7 +56,6 @@ export interface Deployment {
   readonly lambda: LocalLambda;
   readonly proxy: FaultProxy;
   readonly tables: Tables;
-  readonly registers: WorkerSettings['registers'];
   /** Past the proxy. */
   readonly client: DynamoDBClient;
   /** Connects through the proxy under a separate name. */
@@ -64,18 +64,12 @@ export interface Deployment {
 }
 
 export async function deploy(options: DeploymentOptions): Promise<Deployment> {
-  const { endpoint, profile, seed } = options;
+  const { endpoint, seed } = options;
   const client = new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS });
   const tables = await createTables(client, seed);
-  const proxy = new FaultProxy({
-    upstream: endpoint,
-    random: new Prng(seed).fork('network'),
-    rates: profile.network,
-    delayMs: profile.delayMs,
-  });
+  const proxy = new FaultProxy({ upstream: endpoint, random: new Prng(BigInt(seed)).fork('network') });
   await proxy.start();
-  const registers = (['fenced', 'naive'] as const).flatMap((arm) => [1, 2].map((n) => ({ arm, key: `${arm}/${n}` })));
-  const functions = functionsOf(options, { tables, registers, endpoint: proxy.endpoint });
+  const functions = functionsOf(options, { tables, endpoint: proxy.endpoint });
   const asyncRetry = {
     functionErrorDelaysMs: [500] as const,
     throttleBackoff: { baseMs: 200, capMs: 1_000 },
@@ -86,7 +80,6 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
     lambda,
     proxy,
     tables,
-    registers,
     client,
     clientNamed: (name) => new DynamoDBClient({ endpoint: proxy.endpoint, ...CLIENT_SETTINGS, userAgentAppId: name }),
     async stop() {
@@ -97,7 +90,7 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-async function createTables(client: DynamoDBClient, seed: bigint): Promise<Tables> {
+async function createTables(client: DynamoDBClient, seed: number): Promise<Tables> {
   // An engine may serve several runs.
   const name = `chaos-${seed}-${process.pid}-${Date.now()}`;
   const tables = { leasehold: name, ledger: `${name}-ledger`, register: `${name}-register` };
@@ -120,20 +113,14 @@ async function createKeyedTable(client: DynamoDBClient, table: string, key: stri
 }
 
 function functionsOf(
-  { profile, seed, journal }: DeploymentOptions,
-  { tables, registers, endpoint }: Pick<Deployment, 'tables' | 'registers'> & { readonly endpoint: string },
+  { seed, journal }: DeploymentOptions,
+  { tables, endpoint }: { readonly tables: Tables; readonly endpoint: string },
 ): Record<string, FunctionSettings> {
-  const { fleet, protocol } = profile;
   const settings: WorkerSettings = {
     seed: String(seed),
     journal,
     ledgerTable: tables.ledger,
     registerTable: tables.register,
-    registers,
-    clock: profile.clock,
-    protocol,
-    taskMs: profile.taskMs,
-    holdMs: profile.holdMs,
   };
   const environment = {
     NODE_OPTIONS: `--import=${pathToFileURL(beside('./skewed-clock.ts')).href}`,
@@ -143,12 +130,12 @@ function functionsOf(
     [ENV.shards]: String(SHARDS),
     [ENV.endpoint]: endpoint,
     // The reckless ones take permits too.
-    [ENV.maxWorkers]: String(fleet.taskWorkers + 2),
-    [ENV.concurrency]: String(fleet.concurrency),
-    [ENV.sessionTtlMs]: String(protocol.sessionTtlMs),
+    [ENV.maxWorkers]: String(FLEET.taskWorkers + 2),
+    [ENV.concurrency]: String(FLEET.concurrency),
+    [ENV.sessionTtlMs]: String(PROTOCOL.sessionTtlMs),
     [ENV.lockDelayMs]: '0',
-    [ENV.maxClockSkewMs]: String(protocol.maxClockSkewMs),
-    [ENV.deadlineMarginMs]: String(fleet.deadlineMarginMs),
+    [ENV.maxClockSkewMs]: String(PROTOCOL.maxClockSkewMs),
+    [ENV.deadlineMarginMs]: String(DEADLINE_MARGIN_MS),
     [ENV.workerFunction]: FUNCTIONS.work,
     [TASKS_ENTRY_VARIABLE]: beside('./tasks.ts'),
     POWERTOOLS_LOG_LEVEL: 'DEBUG',
@@ -158,11 +145,11 @@ function functionsOf(
   const work = {
     ...common,
     entry: beside('../../examples/platform/worker-entry.ts'),
-    maxConcurrency: fleet.taskWorkers + 2,
+    maxConcurrency: FLEET.taskWorkers + 2,
   };
   return {
     [FUNCTIONS.dispatch]: { ...common, entry: beside('../../functions/dispatch.ts'), timeoutMs: DISPATCH_TIMEOUT_MS },
-    [FUNCTIONS.work]: { ...work, timeoutMs: fleet.workerTimeoutMs },
+    [FUNCTIONS.work]: { ...work, timeoutMs: WORKER_TIMEOUT_MS },
     [FUNCTIONS.reckless]: {
       ...work,
       maxConcurrency: 2,
@@ -173,7 +160,7 @@ function functionsOf(
       ...common,
       entry: beside('./register.ts'),
       timeoutMs: REGISTER_TIMEOUT_MS,
-      maxConcurrency: fleet.lockHolders + 1,
+      maxConcurrency: FLEET.lockHolders + 1,
     },
   };
 }

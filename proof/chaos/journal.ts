@@ -8,9 +8,7 @@
  * Times come from the machine's monotonic clock, which all processes share whatever their wall clocks say.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
-
-/** `fenced` goes through what the library ships; `naive` is what people write without it, and is the positive control. */
-export type Arm = 'fenced' | 'naive';
+import type { Arm } from './profile.ts';
 
 export type JournalEntry =
   | {

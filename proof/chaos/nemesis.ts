@@ -3,39 +3,30 @@ import type { LocalLambda } from '../../examples/platform/lambda/local-lambda.ts
 import { systemClock } from '../../shared/core/runtime/clock.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import { FUNCTIONS, QUEUE } from './deployment.ts';
-import type { Profile, ProcessFault, Range } from './profile.ts';
-import { PROCESS_FAULTS } from './profile.ts';
+import type { ProcessFault, Range } from './profile.ts';
+import { LENGTHS_MS, MEAN_PAUSE_MS, PROCESS_FAULTS } from './profile.ts';
 import type { FaultProxy, Moment } from './proxy.ts';
-
-export type ProcessFaultTally = Record<ProcessFault, number>;
 
 export class Nemesis {
   /** Faults that took effect, one for each process that they hit. Time-outs are counted by the platform's own events. */
-  readonly tally = Object.fromEntries(PROCESS_FAULTS.map((fault) => [fault, 0])) as ProcessFaultTally;
-  partitions = 0;
+  readonly tally = new Map<ProcessFault | 'partition', number>();
   readonly #lambda: LocalLambda;
   readonly #proxy: FaultProxy;
-  readonly #profile: Profile;
   readonly #random: Prng;
   readonly #stopping = new AbortController();
   readonly #thaws = new Set<Promise<void>>();
   #loops: Promise<unknown> = Promise.resolve();
 
-  constructor(
-    ports: { readonly lambda: LocalLambda; readonly proxy: FaultProxy; readonly random: Prng },
-    profile: Profile,
-  ) {
+  constructor(ports: { readonly lambda: LocalLambda; readonly proxy: FaultProxy; readonly random: Prng }) {
     this.#lambda = ports.lambda;
     this.#proxy = ports.proxy;
     this.#random = ports.random;
-    this.#profile = profile;
   }
 
   start(): void {
-    const { process, partition } = this.#profile;
     this.#loops = Promise.all([
-      this.#repeat(process.meanPauseMs, () => this.#torment()),
-      this.#repeat(partition.meanPauseMs, () => this.#cutOff()),
+      this.#repeat(MEAN_PAUSE_MS.processFault, () => this.#torment()),
+      this.#repeat(MEAN_PAUSE_MS.partition, () => this.#cutOff()),
     ]);
   }
 
@@ -55,20 +46,20 @@ export class Nemesis {
   }
 
   #torment(): void {
-    const { pauseMs, freezeMs } = this.#profile.process;
+    const { pause, freeze } = LENGTHS_MS;
     const fault = this.#draw();
     switch (fault) {
       case 'kill':
         this.#hit(fault, this.#victim(), (id) => this.#lambda.kill(id));
         break;
       case 'pause':
-        this.#hit(fault, this.#victim(), (id) => this.#freeze(id, pauseMs));
+        this.#hit(fault, this.#victim(), (id) => this.#freeze(id, pause));
         break;
       case 'freeze':
-        this.#hit(fault, this.#victim(), (id) => this.#freeze(id, freezeMs));
+        this.#hit(fault, this.#victim(), (id) => this.#freeze(id, freeze));
         break;
       case 'herd': {
-        const ms = this.#between(freezeMs);
+        const ms = this.#between(freeze);
         for (const id of this.#working()) this.#hit(fault, id, () => this.#freeze(id, { low: ms, high: ms }));
         break;
       }
@@ -78,7 +69,7 @@ export class Nemesis {
         break;
       case 'freezeInMidWrite':
       case 'freezeAfterWrite':
-        this.#ambush(fault, fault === 'freezeInMidWrite' ? 'request' : 'response', (id) => this.#freeze(id, freezeMs));
+        this.#ambush(fault, fault === 'freezeInMidWrite' ? 'request' : 'response', (id) => this.#freeze(id, freeze));
         break;
       case 'timeout':
         void this.#lambda.invoke(FUNCTIONS.reckless, { queue: QUEUE, homeShards: [] }, 'Event').catch(() => undefined); // No room for it: as well.
@@ -87,13 +78,13 @@ export class Nemesis {
   }
 
   #draw(): ProcessFault {
-    const { weights } = this.#profile.process;
+    const weights = Object.entries(PROCESS_FAULTS) as [ProcessFault, number][];
     let draw = this.#random.between(
       0,
-      PROCESS_FAULTS.reduce((sum, fault) => sum + weights[fault], 0),
+      weights.reduce((sum, [, weight]) => sum + weight, 0),
     );
-    for (const fault of PROCESS_FAULTS) {
-      draw -= weights[fault];
+    for (const [fault, weight] of weights) {
+      draw -= weight;
       if (draw < 0) return fault;
     }
     return 'kill';
@@ -105,7 +96,11 @@ export class Nemesis {
   }
 
   #hit(fault: ProcessFault, victim: string | undefined, strike: (id: string) => boolean): void {
-    if (victim !== undefined && strike(victim)) this.tally[fault]++;
+    if (victim !== undefined && strike(victim)) this.#count(fault);
+  }
+
+  #count(fault: ProcessFault | 'partition'): void {
+    this.tally.set(fault, (this.tally.get(fault) ?? 0) + 1);
   }
 
   #freeze(id: string, range: Range): boolean {
@@ -121,8 +116,8 @@ export class Nemesis {
   #cutOff(): void {
     const victim = this.#victim();
     if (victim === undefined) return;
-    this.partitions++;
-    const lengthMs = this.#between(this.#profile.partition.lengthMs);
+    this.#count('partition');
+    const lengthMs = this.#between(LENGTHS_MS.partition);
     this.#proxy.partition(victim, lengthMs, { oneWay: this.#random.chance(0.5) });
   }
 

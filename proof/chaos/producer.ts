@@ -12,68 +12,52 @@ import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { TaskRecord, TaskState } from '../../shared/tasks/task/task.ts';
 import { PATIENT } from '../../test/support/patient.ts';
+import type { Deployment } from './deployment.ts';
 import { QUEUE, SHARDS } from './deployment.ts';
-import type { Arm } from './journal.ts';
-import { TASK_NAMES } from './task-names.ts';
+import type { Arm } from './profile.ts';
+import { ARMS, OPEN_TASKS, TASK_NAMES } from './profile.ts';
 
 const ENDED: ReadonlySet<TaskState> = new Set(['done', 'dead', 'cancelled']);
 const LOOK_EVERY_MS = 400;
 /** Each takes seconds: a store that is away for minutes ends the run. */
 const ENQUEUE_ATTEMPTS = 20;
 
-export interface AcknowledgedTask {
-  readonly id: string;
-  readonly arm: Arm;
-}
-
 export class Producer {
   /** Tasks whose enqueueing was acknowledged: these must not be lost. */
-  readonly acknowledged: AcknowledgedTask[] = [];
+  readonly acknowledged: { readonly id: string; readonly arm: Arm }[] = [];
   readonly #client: TaskClient;
   readonly #onlooker: TaskStore;
-  readonly #openTasks: number;
   readonly #open = new Map<string, Arm>();
   #made = 0;
 
-  /**
-   * @param clients.faulty for enqueueing
-   * @param clients.direct for observing
-   */
-  constructor(
-    clients: { readonly faulty: DynamoDBClient; readonly direct: DynamoDBClient },
-    options: { readonly table: string; readonly openTasks: number },
-  ) {
-    const storeOver = (client: DynamoDBClient, policy = {}): TaskStore =>
-      createTaskStore(new Sender({ driver: createSdkDriver(client), runtime: systemRuntime, ...policy }), {
-        table: options.table,
+  /** @param faulty for enqueueing */
+  constructor(faulty: DynamoDBClient, { client, tables }: Deployment) {
+    const storeOver = (to: DynamoDBClient, policy = {}): TaskStore =>
+      createTaskStore(new Sender({ driver: createSdkDriver(to), runtime: systemRuntime, ...policy }), {
+        table: tables.leasehold,
         shards: SHARDS,
       });
-    this.#client = new TaskClient({ store: storeOver(clients.faulty), runtime: systemRuntime }, { queue: QUEUE });
-    this.#onlooker = storeOver(clients.direct, { policy: PATIENT });
-    this.#openTasks = options.openTasks;
+    this.#client = new TaskClient({ store: storeOver(faulty), runtime: systemRuntime }, { queue: QUEUE });
+    this.#onlooker = storeOver(client, { policy: PATIENT });
   }
 
   /** Adds tasks until `stop` aborts. */
   async produce(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await this.look();
-      const missing = (['fenced', 'naive'] as const).flatMap((arm) =>
-        Array.from({ length: this.#openTasks - this.#openOf(arm) }, () => arm),
+      const arms = [...this.#open.values()];
+      const missing = ARMS.flatMap((arm) =>
+        Array.from({ length: OPEN_TASKS - arms.filter((other) => other === arm).length }, () => arm),
       );
       await Promise.all(missing.map((arm) => this.#enqueue(arm)));
       await systemRuntime.clock.sleep(LOOK_EVERY_MS, stop);
     }
   }
 
-  /** Reads the rows of the tasks that had not ended when last seen. */
-  async look(): Promise<void> {
+  /** Reads the rows of the tasks that had not ended when last seen. @returns how many have not ended */
+  async look(): Promise<number> {
     const keys = [...this.#open.keys()].map((id) => ({ queue: QUEUE, id }));
-    for (const row of await this.#onlooker.getMany(keys)) {
-      if (ENDED.has(row.state)) this.#open.delete(row.id);
-    }
-  }
-
-  get open(): number {
+    for (const row of await this.#onlooker.getMany(keys)) if (ENDED.has(row.state)) this.#open.delete(row.id);
     return this.#open.size;
   }
 
@@ -97,9 +81,5 @@ export class Producer {
         if (!(error instanceof StoreUnavailableError) || attempt === ENQUEUE_ATTEMPTS) throw error;
       }
     }
-  }
-
-  #openOf(arm: Arm): number {
-    return [...this.#open.values()].filter((other) => other === arm).length;
   }
 }

@@ -12,27 +12,13 @@ import { Agent, createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Prng } from '../../test/support/machines/prng.ts';
-import type { Fate, Range } from './profile.ts';
-import { FATES } from './profile.ts';
+import type { Fate } from './profile.ts';
+import { FATES, LENGTHS_MS } from './profile.ts';
 
 interface ProxyOptions {
   /** The engine's endpoint. */
   readonly upstream: string;
   readonly random: Prng;
-  readonly rates: Readonly<Record<Fate, number>>;
-  readonly delayMs: Range;
-}
-
-export interface ProxyTally {
-  requests: number;
-  writes: number;
-  readonly fates: Record<Fate, number>;
-  /** Requests swallowed because their sender was cut off. */
-  partitioned: number;
-  /** Writes whose sender got no response, by their real outcome. */
-  readonly ambiguous: { applied: number; lost: number };
-  /** Refusals that showed the writer its own nonce: an earlier, unanswered attempt had been applied. */
-  refusedByOwnNonce: number;
 }
 
 /** `request`: at its arrival, before it is forwarded. `response`: once it was applied, before it is answered. */
@@ -70,14 +56,9 @@ const ERROR_PREFIX = 'com.amazonaws.dynamodb.v20120810#';
 const DUPLICATE_WITHIN_MS = 5_000;
 
 export class FaultProxy {
-  readonly tally: ProxyTally = {
-    requests: 0,
-    writes: 0,
-    fates: Object.fromEntries(FATES.map((fate) => [fate, 0])) as Record<Fate, number>,
-    partitioned: 0,
-    ambiguous: { applied: 0, lost: 0 },
-    refusedByOwnNonce: 0,
-  };
+  readonly tally = new Map<Fate, number>();
+  /** Writes whose sender got no response. */
+  ambiguous = 0;
   readonly #options: ProxyOptions;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #server = createServer((request, response) => {
@@ -134,8 +115,6 @@ export class FaultProxy {
     const verb = String(request.headers['x-amz-target'] ?? '').replace(/^.*\./, '');
     const sender = /\bapp\/([\w-]+)/.exec(request.headers['user-agent'] ?? '')?.[1] ?? '';
     const exchange = { sender, verb, isWrite: WRITES.has(verb), request, body: Buffer.concat(chunks), response };
-    this.tally.requests++;
-    if (exchange.isWrite) this.tally.writes++;
     this.#strike(exchange, 'request');
     if (await this.#isCutOff(exchange)) return;
     await this.#meet(this.#draw(exchange), exchange);
@@ -147,77 +126,46 @@ export class FaultProxy {
     const partition = this.#partitions.get(exchange.sender);
     const isPartitioned = partition !== undefined && performance.now() < partition.untilMs;
     if (!isHalfOpen && !isPartitioned) return false;
-    if (isPartitioned) this.tally.partitioned++;
-    if (partition?.oneWay === true) {
-      await this.#forward(exchange);
-      this.#leaveUnanswered(exchange, 'applied');
-    } else this.#leaveUnanswered(exchange, 'lost');
+    if (partition?.oneWay === true) await this.#forward(exchange);
+    this.#strike(exchange, 'response');
+    this.#count(exchange);
     return true;
   }
 
   #draw({ sender }: Exchange): Fate | 'none' {
     if (this.#isHealthy || sender === '') return 'none';
     let draw = this.#options.random.next();
-    for (const fate of FATES) {
-      draw -= this.#options.rates[fate];
+    for (const [fate, { share }] of Object.entries(FATES) as [Fate, (typeof FATES)[Fate]][]) {
+      draw -= share;
       if (draw >= 0) continue;
-      this.tally.fates[fate]++;
+      this.tally.set(fate, (this.tally.get(fate) ?? 0) + 1);
       return fate;
     }
     return 'none';
   }
 
   async #meet(fate: Fate | 'none', exchange: Exchange): Promise<void> {
-    const { delayMs, random } = this.#options;
-    switch (fate) {
-      case 'none':
-        this.#answer(exchange, await this.#forward(exchange));
-        return;
-      case 'dropRequest':
-        this.#leaveUnanswered(exchange, 'lost');
-        return;
-      case 'dropResponse':
-        await this.#forward(exchange);
-        this.#leaveUnanswered(exchange, 'applied');
-        return;
-      case 'delay':
-        await this.#wait(random.logarithmic(delayMs.low, delayMs.high));
-        this.#answer(exchange, await this.#forward(exchange));
-        return;
-      case 'duplicate': {
-        const reply = await this.#forward(exchange);
-        void this.#wait(random.between(0, DUPLICATE_WITHIN_MS))
-          .then(() => this.#forward(exchange))
-          .catch(() => undefined);
-        this.#answer(exchange, reply);
-        return;
-      }
-      case 'errorBefore':
-        this.#count(exchange, 'lost');
-        this.#reply(exchange, errorReply(500, 'InternalServerError'));
-        return;
-      case 'errorAfter':
-        await this.#forward(exchange);
-        this.#count(exchange, 'applied');
-        this.#reply(exchange, errorReply(500, 'InternalServerError'));
-        return;
-      case 'throttle':
-        this.#reply(exchange, errorReply(400, 'ProvisionedThroughputExceededException'));
-        return;
-      case 'resetBefore':
-        this.#count(exchange, 'lost');
-        exchange.request.socket.resetAndDestroy();
-        return;
-      case 'resetAfter':
-        await this.#forward(exchange);
-        this.#count(exchange, 'applied');
-        exchange.request.socket.resetAndDestroy();
-        return;
-      case 'halfOpen':
-        this.#halfOpen.add(exchange.request.socket);
-        this.#leaveUnanswered(exchange, 'lost');
-        return;
+    const { random } = this.#options;
+    const { arrives, senderSees } = fate === 'none' ? ({ arrives: true, senderSees: 'answer' } as const) : FATES[fate];
+    if (fate === 'delay') await this.#wait(random.logarithmic(LENGTHS_MS.delay.low, LENGTHS_MS.delay.high));
+    if (fate === 'halfOpen') this.#halfOpen.add(exchange.request.socket);
+    const reply = arrives ? await this.#forward(exchange) : undefined;
+    if (fate === 'duplicate')
+      void this.#wait(random.between(0, DUPLICATE_WITHIN_MS))
+        .then(() => this.#forward(exchange))
+        .catch(() => undefined);
+    if (senderSees === 'answer') {
+      if (reply !== undefined) this.#answer(exchange, reply);
+      return;
     }
+    if (senderSees === 'throttled') {
+      this.#reply(exchange, errorReply(400, 'ProvisionedThroughputExceededException'));
+      return;
+    }
+    this.#count(exchange);
+    if (senderSees === 'nothing') this.#strike(exchange, 'response');
+    if (senderSees === 'error') this.#reply(exchange, errorReply(500, 'InternalServerError'));
+    if (senderSees === 'reset') exchange.request.socket.resetAndDestroy();
   }
 
   async #forward({ request, body }: Exchange): Promise<Reply> {
@@ -246,10 +194,8 @@ export class FaultProxy {
 
   #answer(exchange: Exchange, reply: Reply): void {
     this.#strike(exchange, 'response');
-    if (exchange.isWrite && reply.status === 400 && showsOwnNonce(exchange.body, reply.body))
-      this.tally.refusedByOwnNonce++;
     // Its sender may have given up, or died, while the request was under way.
-    if (exchange.response.destroyed || exchange.request.socket.destroyed) this.#count(exchange, 'applied');
+    if (exchange.response.destroyed || exchange.request.socket.destroyed) this.#count(exchange);
     this.#reply(exchange, reply);
   }
 
@@ -258,14 +204,8 @@ export class FaultProxy {
     response.end(body);
   }
 
-  /** The sender waits until it gives up by itself. */
-  #leaveUnanswered(exchange: Exchange, what: keyof ProxyTally['ambiguous']): void {
-    this.#strike(exchange, 'response');
-    this.#count(exchange, what);
-  }
-
-  #count({ isWrite, sender }: Exchange, what: keyof ProxyTally['ambiguous']): void {
-    if (isWrite && sender !== '') this.tally.ambiguous[what]++;
+  #count({ isWrite, sender }: Exchange): void {
+    if (isWrite && sender !== '') this.ambiguous++;
   }
 
   #strike({ sender, isWrite }: Exchange, moment: Moment): void {
@@ -286,21 +226,4 @@ function errorReply(status: number, type: string): Reply {
     headers: { 'content-type': 'application/x-amz-json-1.0' },
     body: Buffer.from(JSON.stringify({ __type: `${ERROR_PREFIX}${type}`, message: 'by order of the chaos proxy' })),
   };
-}
-
-interface WriteBody {
-  readonly Item?: { readonly nonce?: { readonly S?: string } };
-  readonly ExpressionAttributeValues?: { readonly ':nonce'?: { readonly S?: string } };
-  readonly TransactItems?: readonly { readonly Update?: WriteBody }[];
-  readonly CancellationReasons?: readonly WriteBody[];
-}
-
-/** Whether the row that refused a write carries the nonce that the write would have stamped. */
-function showsOwnNonce(request: Buffer, reply: Buffer): boolean {
-  const asked = JSON.parse(request.toString()) as WriteBody;
-  const answered = JSON.parse(reply.toString()) as WriteBody;
-  const write = asked.TransactItems?.[0]?.Update ?? asked;
-  const mine = write.ExpressionAttributeValues?.[':nonce']?.S ?? write.Item?.nonce?.S;
-  const found = (answered.CancellationReasons?.[0] ?? answered).Item?.nonce?.S;
-  return mine !== undefined && mine === found;
 }

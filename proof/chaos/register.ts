@@ -19,15 +19,17 @@ import { createLeasehold } from '../../shared/client/leasehold.ts';
 import type { Lock } from '../../shared/coordination/lock/lock.ts';
 import type { Session } from '../../shared/client/session.ts';
 import { machineMs } from './journal.ts';
+import type { Arm } from './profile.ts';
+import { LENGTHS_MS, PROTOCOL, REGISTERS } from './profile.ts';
 import { environmentId, openJournal, workerSettings } from './worker-settings.ts';
 
-const { registerTable, registers, protocol, holdMs } = workerSettings();
+const { registerTable } = workerSettings();
 const journal = openJournal();
 const endpoint = process.env[ENV.endpoint] ?? '';
 const leasehold = createLeasehold({
   table: process.env[ENV.table] ?? '',
   endpoint,
-  maxClockSkew: protocol.maxClockSkewMs,
+  maxClockSkew: PROTOCOL.maxClockSkewMs,
 });
 const single = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, maxAttempts: 1 }));
 const retrying = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint }));
@@ -39,15 +41,15 @@ const ATTEMPT_TIMEOUT_MS = 800;
 const NAIVE_TIMEOUT_MS = 3_000;
 let elements = 0;
 
-type Register = (typeof registers)[number];
+type Register = (typeof REGISTERS)[number];
 
 export async function handler(_event: unknown, context: Context): Promise<void> {
   const until = machineMs() + context.getRemainingTimeInMillis() - END_BEFORE_DEADLINE_MS;
   while (machineMs() < until) {
     try {
       await using session = await leasehold.session({
-        ttl: protocol.sessionTtlMs,
-        lockDelay: protocol.lockDelayMs,
+        ttl: PROTOCOL.sessionTtlMs,
+        lockDelay: PROTOCOL.lockDelayMs,
         name: 'register',
       });
       for (let turn = 0; turn < TURNS_PER_SESSION && machineMs() < until; turn++) await takeTurn(session);
@@ -59,7 +61,7 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
 }
 
 async function takeTurn(session: Session): Promise<void> {
-  const register = registers[Math.floor(Math.random() * registers.length)]!;
+  const register = REGISTERS[Math.floor(Math.random() * REGISTERS.length)]!;
   const { arm, key } = register;
   const askedAt = machineMs();
   const lock = await session.lock(key, { wait: '2s', pause: '300ms' });
@@ -136,9 +138,10 @@ async function addNaively(lock: Lock, { arm, key }: Register): Promise<void> {
 }
 
 /** The time between reading and writing, in which the holder notes that it still believes. */
-async function hold(lock: Lock, arm: Register['arm']): Promise<void> {
+async function hold(lock: Lock, arm: Arm): Promise<void> {
+  const { low, high } = LENGTHS_MS.hold;
   for (let part = 0; part < 3; part++) {
-    await sleep((holdMs.low + Math.random() * (holdMs.high - holdMs.low)) / 3);
+    await sleep((low + Math.random() * (high - low)) / 3);
     const at = machineMs();
     if (!lock.signal.aborted) journal.write({ kind: 'believed', arm, key: lock.key, token: lock.fencingToken }, at);
   }
@@ -148,7 +151,7 @@ function nextElement(): string {
   return `${environmentId().replace(/^.*-/, '')}.${process.pid}.${++elements}`;
 }
 
-function tell(error: unknown, arm: Register['arm']): void {
+function tell(error: unknown, arm: Arm): void {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   journal.write({ kind: 'trouble', arm, error: name, message: message.slice(0, 300) });
 }

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
 import type { LambdaEvent } from '../../examples/platform/lambda/events.ts';
 import { startSchedule } from '../../examples/platform/schedule.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
@@ -18,52 +19,28 @@ import { Prng } from '../../test/support/machines/prng.ts';
 import type { Deployment } from './deployment.ts';
 import { PATIENT } from '../../test/support/patient.ts';
 import { FUNCTIONS, QUEUE, deploy } from './deployment.ts';
-import type { Evidence, PlatformTally } from './evidence.ts';
-import { readLedger, readRegisters } from './evidence.ts';
 import { readJournal } from './journal.ts';
 import { Nemesis } from './nemesis.ts';
 import { Producer } from './producer.ts';
-import type { Profile } from './profile.ts';
-import type { Judgement } from './verdict.ts';
-import { judge, missedFaults } from './verdict.ts';
+import type { Arm } from './profile.ts';
+import { FATES, FLEET, PROCESS_FAULTS, PROTOCOL } from './profile.ts';
+import type { Evidence } from './verdict.ts';
+import { judge } from './verdict.ts';
 
 interface ChaosOptions {
   readonly endpoint: string;
+  /** At least; it goes on for `LONGER_MINUTES` more until each kind of fault has taken effect, and each kind of work was done. */
   readonly minutes: number;
-  /**
-   * Goes on for as long as that until a task is done, a lock granted, an update acknowledged, a process and a request were hit,
-   * and each kind of fault was met that the verdict wants to see in a run of that length.
-   */
-  readonly longestMinutes?: number;
-  readonly seed: bigint;
-  readonly profile: Profile;
-  /** Told a few times a second. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** Ends the torment early; the work so far is judged. */
-  readonly stop?: AbortSignal;
+  readonly seed: number;
 }
 
-export interface Progress {
-  readonly phase: 'tormenting' | 'healing';
-  readonly elapsedMs: number;
-  readonly tasks: number;
-  readonly open: number;
-  readonly processFaults: number;
-  readonly ambiguousOutcomes: number;
-  readonly takeovers: number;
-}
-
-export interface ChaosResult extends Judgement {
-  /** Time from the last fault until no work was left; null if the work never ended. */
-  readonly healedSeconds: number | null;
-}
-
+const LONGER_MINUTES = 8;
 const TICK_MS = 1_000;
 const LOOK_EVERY_MS = 250;
 /** Without a task that ends: the last worker may have been frozen just before the end, and the tasks that it holds wait for its TTL. */
 const STANDSTILL_LIMIT_MS = 90_000;
 
-export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+export async function runChaos(options: ChaosOptions) {
   const folder = await mkdtemp(path.join(tmpdir(), 'leasehold-chaos-'));
   try {
     return await runIn(folder, options);
@@ -72,88 +49,79 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   }
 }
 
-async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult> {
-  const { endpoint, profile, seed, stop } = options;
+async function runIn(folder: string, { endpoint, minutes, seed }: ChaosOptions) {
   const journal = path.join(folder, 'journal.jsonl');
   await writeFile(journal, '');
-  const platform = createPlatformTally();
+  const platform = { timeouts: 0, takeovers: 0, errors: new Map<string, string>() };
   const onEvent = (event: LambdaEvent): void => {
-    countEvent(platform, event);
+    if (event.type === 'environmentKilled' && event.by === 'timeout') platform.timeouts++;
+    if (event.type === 'invocationEnded' && event.error !== undefined)
+      platform.errors.set(event.error.errorType, event.error.errorMessage);
+    // The workers' own structured log.
+    if (event.type === 'log' && event.line.includes('task taken over from a dead worker')) platform.takeovers++;
   };
-  const deployment = await deploy({ endpoint, profile, seed, journal, onEvent });
-  const random = new Prng(seed);
-  const nemesis = new Nemesis({ ...deployment, random: random.fork('nemesis') }, profile);
+  const deployment = await deploy({ endpoint, seed, journal, onEvent });
+  const random = new Prng(BigInt(seed));
+  const nemesis = new Nemesis({ ...deployment, random: random.fork('nemesis') });
   const faulty = deployment.clientNamed('producer');
-  const producer = new Producer(
-    { faulty, direct: deployment.client },
-    { table: deployment.tables.leasehold, openTasks: profile.openTasks },
-  );
-  const load = startLoad(deployment, profile, random.fork('schedule'));
+  const producer = new Producer(faulty, deployment);
+  const load = startLoad(deployment, random.fork('schedule'));
   const producing = new AbortController();
+  /** What must be met for a run to count. */
+  const missed = (): readonly string[] => {
+    const work = new Set(readJournal(journal).flatMap(({ kind, arm }) => (arm === 'fenced' ? [kind] : [])));
+    const met: ReadonlySet<string> = new Set([...deployment.proxy.tally.keys(), ...nemesis.tally.keys(), ...work]);
+    const faults = Object.keys({ ...FATES, ...PROCESS_FAULTS }).filter((fault) => fault !== 'timeout');
+    return [
+      ...[...faults, 'partition', 'committed', 'granted', 'acknowledged'].filter((what) => !met.has(what)),
+      ...(platform.timeouts === 0 ? ['timeout'] : []),
+      ...(platform.takeovers === 0 ? ['takeover'] : []),
+    ];
+  };
   try {
     const began = systemClock.monotonic();
     const produced = producer.produce(producing.signal);
-    const report = (phase: Progress['phase']): void => {
-      options.onProgress?.({
-        phase,
-        elapsedMs: systemClock.monotonic() - began,
-        tasks: producer.acknowledged.length,
-        open: producer.open,
-        processFaults: faultsOf(nemesis) + platform.timeouts,
-        ambiguousOutcomes: deployment.proxy.tally.ambiguous.applied + deployment.proxy.tally.ambiguous.lost,
-        takeovers: platform.takeovers,
-      });
-    };
     nemesis.start();
-    const hasHappened = (): boolean => {
-      const { applied, lost } = deployment.proxy.tally.ambiguous;
-      const kinds = new Set(readJournal(journal).flatMap(({ kind, arm }) => (arm === 'fenced' ? [kind] : [])));
-      const wanted = ['committed', 'granted', 'acknowledged'] as const;
-      const { tally: processFaults, partitions } = nemesis;
-      const torment = { processFaults, partitions, platform, network: deployment.proxy.tally };
-      const hasMissedNone = missedFaults(options.minutes, torment).length === 0;
-      return wanted.every((kind) => kinds.has(kind)) && faultsOf(nemesis) > 0 && applied + lost > 0 && hasMissedNone;
-    };
-    const isGoingOn = (): boolean => {
-      const minutesGone = (systemClock.monotonic() - began) / 60_000;
-      if (minutesGone < options.minutes) return true;
-      return options.longestMinutes !== undefined && minutesGone < options.longestMinutes && !hasHappened();
-    };
-    while (isGoingOn() && stop?.aborted !== true) {
-      report('tormenting');
-      await systemClock.sleep(LOOK_EVERY_MS, stop);
-    }
+    const minutesGone = (): number => (systemClock.monotonic() - began) / 60_000;
+    while (minutesGone() < minutes || (minutesGone() < minutes + LONGER_MINUTES && missed().length > 0))
+      await systemClock.sleep(LOOK_EVERY_MS);
     await nemesis.stop();
     deployment.proxy.heal();
     producing.abort();
     await produced;
     load.stopHolders();
-    const minutes = (systemClock.monotonic() - began) / 60_000;
 
     const healedAt = systemClock.monotonic();
     const isOver = await waitUntilOver(async () => {
-      report('healing');
-      await producer.look();
-      return { open: producer.open, isOver: producer.open === 0 && isIdle(deployment) };
+      const open = await producer.look();
+      return { open, isOver: open === 0 && isIdle(deployment) };
     });
     const healedSeconds = isOver ? Math.round((systemClock.monotonic() - healedAt) / 100) / 10 : null;
     await load.stop();
-    const leaks = await findLeaks(deployment, profile);
+    const leaks = await findLeaks(deployment);
     const evidence: Evidence = {
-      minutes: Math.round(minutes * 100) / 100,
-      clocksWithinBound: profile.clock.withinBound,
+      ...(await readEffects(deployment)),
       acknowledged: producer.acknowledged,
       rows: await producer.rows(),
-      ledger: await readLedger(deployment.client, deployment.tables.ledger),
-      registers: await readRegisters(deployment),
       journal: readJournal(journal),
-      network: deployment.proxy.tally,
-      processFaults: nemesis.tally,
-      partitions: nemesis.partitions,
-      platform,
+      errors: platform.errors,
       leaks,
     };
-    return { ...judge(evidence), healedSeconds };
+    const { broken, controlLosses } = judge(evidence);
+    const updatesOf = (wanted: Arm): number =>
+      evidence.journal.filter((line) => line.kind === 'acknowledged' && line.arm === wanted).length;
+    const figures = {
+      tasks: evidence.acknowledged.length,
+      grants: evidence.journal.filter(({ kind }) => kind === 'granted').length,
+      acknowledgedUpdates: updatesOf('fenced'),
+      updatesOfControl: updatesOf('naive'),
+      takeovers: platform.takeovers,
+      timeouts: platform.timeouts,
+      ambiguousOutcomes: deployment.proxy.ambiguous,
+      ...Object.fromEntries([...nemesis.tally, ...deployment.proxy.tally]),
+    };
+    const kept = Object.keys(broken).length === 0 && missed().length === 0 && healedSeconds !== null;
+    return { kept, broken, missed: missed(), controlLosses, figures, healedSeconds };
   } finally {
     producing.abort();
     await nemesis.stop();
@@ -163,12 +131,24 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
   }
 }
 
-function faultsOf({ tally }: Nemesis): number {
-  return Object.values(tally).reduce((sum, count) => sum + count, 0);
+async function readEffects({ client, tables }: Deployment): Promise<Pick<Evidence, 'ledger' | 'registers'>> {
+  const documents = DynamoDBDocumentClient.from(client);
+  const itemsOf = async (TableName: string) => {
+    const pages = await Array.fromAsync(paginateScan({ client: documents }, { TableName, ConsistentRead: true }));
+    return pages.flatMap(({ Items = [] }) => Items);
+  };
+  const ledger = await itemsOf(tables.ledger);
+  const registers = await itemsOf(tables.register);
+  return {
+    ledger: new Map(
+      ledger.map(({ id, commits, token }) => [String(id), { commits: Number(commits), token: Number(token) }]),
+    ),
+    registers: new Map(registers.map(({ key, list }) => [String(key), (list ?? []) as string[]])),
+  };
 }
 
-/** Wakes the dispatcher, every other tick twice, and keeps as many lock holders at work as the profile wants. */
-function startLoad({ lambda }: Deployment, profile: Profile, random: Prng) {
+/** Wakes the dispatcher, every other tick twice, and keeps as many lock holders at work as there are to be. */
+function startLoad({ lambda }: Deployment, random: Prng) {
   const holders = new AbortController();
   const schedule = startSchedule({
     name: 'chaos',
@@ -186,7 +166,7 @@ function startLoad({ lambda }: Deployment, profile: Profile, random: Prng) {
       const atWork = lambda
         .environments()
         .filter(({ functionName, state }) => functionName === FUNCTIONS.register && state !== 'idle').length;
-      for (let missing = profile.fleet.lockHolders - atWork; missing > 0; missing--)
+      for (let missing = FLEET.lockHolders - atWork; missing > 0; missing--)
         await lambda.invoke(FUNCTIONS.register, {}, 'Event');
       await systemClock.sleep(LOOK_EVERY_MS * 2, holders.signal);
     }
@@ -211,15 +191,15 @@ function isIdle({ lambda }: Deployment): boolean {
 }
 
 /** Sessions end by themselves, or by their TTL once they are no longer renewed: any that are still live after that were leaked. */
-async function findLeaks({ client, tables }: Deployment, { protocol }: Profile): Promise<Evidence['leaks']> {
-  await systemClock.sleep(protocol.sessionTtlMs + 2 * protocol.maxClockSkewMs);
+async function findLeaks({ client, tables }: Deployment): Promise<Evidence['leaks']> {
+  await systemClock.sleep(PROTOCOL.sessionTtlMs + 2 * PROTOCOL.maxClockSkewMs);
   const sender = new Sender({ driver: createSdkDriver(client), runtime: systemRuntime, policy: PATIENT });
   const sessions = createSessionStore(sender, tables.leasehold);
   const semaphores = createSemaphoreStore(sender, tables.leasehold);
   const ports = { sessions, semaphores, runtime: systemRuntime, gauge: noSkewGauge };
-  const permits = (await new SemaphoreClient(ports, protocol).get(workersSemaphore(QUEUE)))?.live ?? 0;
+  const permits = (await new SemaphoreClient(ports, PROTOCOL).get(workersSemaphore(QUEUE)))?.live ?? 0;
   let live = 0;
-  for await (const session of new SessionClient(ports, protocol.maxClockSkewMs).list())
+  for await (const session of new SessionClient(ports, PROTOCOL.maxClockSkewMs).list())
     if (session.status === 'live' && (session.expiresAt ?? Infinity) > systemClock.now()) live++;
   return { permits, sessions: live };
 }
@@ -238,23 +218,4 @@ async function waitUntilOver(
     if (systemClock.monotonic() - movedAt > STANDSTILL_LIMIT_MS) return false;
     await systemClock.sleep(LOOK_EVERY_MS);
   }
-}
-
-function createPlatformTally(): PlatformTally {
-  return { invocations: 0, timeouts: 0, takeovers: 0, duplicateTicks: 0, sessionsLost: 0, errors: new Map() };
-}
-
-function countEvent(tally: PlatformTally, event: LambdaEvent): void {
-  if (event.type === 'invocationStarted') tally.invocations++;
-  if (event.type === 'environmentKilled' && event.by === 'timeout') tally.timeouts++;
-  if (event.type === 'invocationEnded' && event.error !== undefined) {
-    const { errorType, errorMessage } = event.error;
-    const seen = tally.errors.get(errorType) ?? { count: 0, example: errorMessage };
-    tally.errors.set(errorType, { ...seen, count: seen.count + 1 });
-  }
-  if (event.type !== 'log') return;
-  // The workers' own structured log.
-  if (event.line.includes('"takenOver":true')) tally.takeovers++;
-  if (event.line.includes('"session lost"')) tally.sessionsLost++;
-  if (event.line.includes('"duplicate":true')) tally.duplicateTicks++;
 }

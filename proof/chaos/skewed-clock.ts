@@ -3,12 +3,13 @@
  * Elapsed time is left alone; it is what a machine's monotonic clock would say.
  */
 import { Prng } from '../../test/support/machines/prng.ts';
+import { CLOCK } from './profile.ts';
 import { environmentId, workerSettings } from './worker-settings.ts';
 
-const { seed, clock } = workerSettings();
+const { seed } = workerSettings();
 const random = new Prng(BigInt(seed)).fork(environmentId());
 const realNow = Date.now.bind(Date);
-const draw = (): number => Math.round(random.between(-clock.maxOffsetMs, clock.maxOffsetMs));
+const draw = (): number => Math.round(random.between(-CLOCK.maxOffsetMs, CLOCK.maxOffsetMs));
 let offsetMs = draw();
 
 Date.now = () => realNow() + offsetMs;
@@ -19,7 +20,7 @@ globalThis.Date = new Proxy(Date, {
 });
 setInterval(() => {
   offsetMs = draw();
-}, clock.stepEveryMs).unref();
+}, CLOCK.stepEveryMs).unref();
 
 // The SDK puts it into the User-Agent of each request, so that the proxy knows whose request it is.
 process.env.AWS_SDK_UA_APP_ID = environmentId();

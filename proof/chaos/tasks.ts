@@ -11,11 +11,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ENV } from '../../functions/env.ts';
 import type { TaskContext } from '../../shared/tasks/task/context.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
-import type { Arm } from './journal.ts';
-import { TASK_NAMES } from './task-names.ts';
+import type { Arm } from './profile.ts';
+import { LENGTHS_MS, TASK_NAMES } from './profile.ts';
 import { openJournal, workerSettings } from './worker-settings.ts';
 
-const { ledgerTable, taskMs } = workerSettings();
+const { ledgerTable } = workerSettings();
 const journal = openJournal();
 // With the SDK's own retries, like naive code.
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint: process.env[ENV.endpoint] ?? '' }));
@@ -51,7 +51,8 @@ export const naive = defineTask({
 /** Takes its time; every other task ignores its signal during that, like much real code. */
 async function work(arm: Arm, task: TaskContext): Promise<void> {
   journal.write({ kind: 'began', arm, task: task.id, attempt: task.attempt, token: task.fencingToken });
-  const ms = taskMs.low + Math.random() * (taskMs.high - taskMs.low);
+  const { low, high } = LENGTHS_MS.task;
+  const ms = low + Math.random() * (high - low);
   const isObedient = task.fencingToken % 2 === 0;
   await sleep(ms, undefined, isObedient ? { signal: task.signal } : {});
 }

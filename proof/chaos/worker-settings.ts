@@ -1,17 +1,11 @@
 /** The harness's settings for the processes that it starts, as one environment variable. */
 import { Journal } from './journal.ts';
-import type { Profile, Range } from './profile.ts';
 
 export interface WorkerSettings {
   readonly seed: string;
   readonly journal: string;
   readonly ledgerTable: string;
   readonly registerTable: string;
-  readonly registers: readonly { readonly arm: 'fenced' | 'naive'; readonly key: string }[];
-  readonly clock: Profile['clock'];
-  readonly protocol: Profile['protocol'];
-  readonly taskMs: Range;
-  readonly holdMs: Range;
 }
 
 export const SETTINGS_VARIABLE = 'LEASEHOLD_CHAOS';
