@@ -13,7 +13,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib';
 import { Command } from 'commander';
 import { buildSync } from 'esbuild';
 import { wholeNumber } from './arguments.ts';
-import { median, tableOf } from './figures.ts';
+import { median, print } from './figures.ts';
 
 /** Per function: zipped size, and load time relative to the AWS SDK alone. */
 const LIMITS: Readonly<Record<string, { readonly kb: number; readonly ratio: number }>> = {
@@ -57,13 +57,9 @@ export async function run(args: readonly string[]): Promise<number> {
     );
     const measured = measure([bare, sdk, ...deployed], rounds);
     const edge = { all: edgeKb('createLeasehold'), lockAndEnqueue: edgeKb('connect, enqueuer, lockSession') };
-    if (json) return reportJson(measured, sdk, edge);
-    const isGood = report(measured, sdk) === 0;
-    console.log(
-      `leasehold/edge, gzipped: ${edge.all.toFixed(1)} KB with everything, ${edge.lockAndEnqueue.toFixed(1)} KB to lock and enqueue ` +
-        `(at most ${MAX_EDGE_KB})`,
-    );
-    return isGood && edge.lockAndEnqueue <= MAX_EDGE_KB ? 0 : 1;
+    const functions = figuresOf(measured, sdk);
+    print({ functions, edgeGzippedKb: edge }, json);
+    return functions.every(({ isMet }) => isMet) && edge.lockAndEnqueue <= MAX_EDGE_KB ? 0 : 1;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -176,24 +172,11 @@ function edgeKb(names: string): number {
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1024;
 }
 
-function reportJson(measured: readonly Measured[], { name: baseName }: Candidate, edge: object): number {
+function figuresOf(measured: readonly Measured[], { name: baseName }: Candidate) {
   const base = measured.find(({ name }) => name === baseName)?.loadMs ?? [];
-  const figures = measured.map(({ name, zippedKb, loadMs }) => [
-    name,
-    { zippedKb, loadMs: median(loadMs), ofSdk: median(loadMs.map((ms, round) => ms / (base[round] ?? NaN))) },
-  ]);
-  console.log(JSON.stringify({ ...(Object.fromEntries(figures) as object), edgeGzippedKb: edge }));
-  return 0;
-}
-
-function report(measured: readonly Measured[], { name: baseName }: Candidate): number {
-  const base = measured.find(({ name }) => name === baseName)?.loadMs ?? [];
-  const rows = measured.map(({ name, zippedKb, loadMs }) => {
-    const ratio = median(loadMs.map((ms, round) => ms / (base[round] ?? NaN)));
-    const { kb, ratio: mostRatio } = LIMITS[name] ?? { kb: Infinity, ratio: Infinity };
-    const missed = zippedKb <= kb && ratio <= mostRatio ? '' : `above ${kb} KB or ${mostRatio}×`;
-    return [name, zippedKb.toFixed(0), median(loadMs).toFixed(1), `${ratio.toFixed(2)}×`, missed];
+  return measured.map(({ name, zippedKb, loadMs }) => {
+    const ofSdk = median(loadMs.map((ms, round) => ms / (base[round] ?? NaN)));
+    const { kb, ratio } = LIMITS[name] ?? { kb: Infinity, ratio: Infinity };
+    return { name, zippedKb, loadMs: median(loadMs), ofSdk, isMet: zippedKb <= kb && ofSdk <= ratio };
   });
-  console.log(tableOf(['', 'zipped KB', 'load ms, median', 'of AWS SDK only', ''], rows));
-  return rows.every(({ [4]: missed }) => missed === '') ? 0 : 1;
 }

@@ -14,7 +14,7 @@ import { Command } from 'commander';
 import { createLeasehold } from '../shared/client/leasehold.ts';
 import { wholeNumber } from './arguments.ts';
 import { now, ping } from './dev/tasks.ts';
-import { percentile, round } from './figures.ts';
+import { percentile, print, round } from './figures.ts';
 
 const WANTED_MS = 20;
 const GAP_MS = { least: 60, most: 140 };
@@ -35,8 +35,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const times = await measure(tasks);
   const [p50, p90, p99] = [0.5, 0.9, 0.99].map((share) => round(percentile(times, share)));
   const load = round(loadavg()[0] ?? NaN);
-  if (json) console.log(JSON.stringify({ tasks, p50, p90, p99, load }));
-  else console.log(`${tasks} tasks, enqueue to first line, ms: p50 ${p50}, p90 ${p90}, p99 ${p99}; load ${load}`);
+  print({ tasks, p50, p90, p99, load }, json);
   return (p50 ?? NaN) <= WANTED_MS ? 0 : 1;
 }
 

@@ -8,7 +8,7 @@ import { engineOption, wholeNumber } from './arguments.ts';
 import { ANSWER_SCENES, measureAnswers } from './durable/answers.ts';
 import { measureSteps } from './durable/steps.ts';
 import { PLAIN_UNITS, UNITS_SCENES, unitsOfEach, unitsOfPlainTask } from './durable/units.ts';
-import { median, round, tableOf } from './figures.ts';
+import { median, print, round } from './figures.ts';
 import { LATENCIES, describeLatencies } from './latencies.ts';
 
 interface Settings {
@@ -33,16 +33,8 @@ const ANSWER_MS = 50;
 export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
   const figures = [...(await units()), await stepTime(settings), ...(await answers(settings))];
-  const rows = figures.map((figure) => [
-    figure.what,
-    figure.value,
-    figure.wanted,
-    isMet(figure) ? 'met' : 'MISSED',
-    figure.beside ?? '',
-  ]);
-  console.log(tableOf(['figure', 'value', 'wanted', '', ''], rows));
-  console.log(describeLatencies(LATENCIES));
-  if (settings.json === true) console.log(JSON.stringify({ figures }));
+  const judged = figures.map((figure) => ({ ...figure, isMet: isMet(figure) }));
+  print({ figures: judged, latencies: describeLatencies(LATENCIES) }, settings.json);
   return figures.every(isMet) ? 0 : 1;
 }
 

@@ -10,7 +10,7 @@ import type { Conditions, Measured } from './fanout/measure.ts';
 import { measure } from './fanout/measure.ts';
 import type { Scene } from './fanout/scenes.ts';
 import { SCENES } from './fanout/scenes.ts';
-import { median, round, tableOf } from './figures.ts';
+import { median, print, round } from './figures.ts';
 import { LATENCIES, describeLatencies } from './latencies.ts';
 
 interface Options {
@@ -41,7 +41,6 @@ export async function run(args: readonly string[]): Promise<number> {
     .parse([...args], { from: 'user' })
     .opts<Options>();
   const { seeds, startWithin: startWithinMs, wakes, streamShards } = options;
-  const rows: (string | number)[][] = [];
   const found: Record<string, object> = {};
   let isGood = true;
   for (const scene of SCENES.filter(({ name }) => name.includes(options.scene ?? ''))) {
@@ -51,15 +50,11 @@ export async function run(args: readonly string[]): Promise<number> {
     const missed = missedBy(scene, runs, middle, { wakes, startWithinMs });
     isGood &&= missed.length === 0;
     const { lastS, p99S, billedS, boundLastS, boundP99S, boundBilledS, leastBilledS, starts } = middle;
-    found[scene.name] = { lastS, p99S, billedS, boundLastS, boundP99S, boundBilledS, leastBilledS, starts };
-    const shown = [lastS, boundLastS, p99S, boundP99S, billedS, boundBilledS, leastBilledS];
-    const figures = shown.map((figure) => figure.toFixed(1));
-    const verdict = scene.wanted === undefined ? '' : missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`;
-    rows.push([scene.name, ...figures, starts, middle.inVain, middle.again, verdict]);
+    const figures = { lastS, boundLastS, p99S, boundP99S, billedS, boundBilledS, leastBilledS, starts };
+    found[scene.name] = { ...figures, inVain: middle.inVain, again: middle.again, missed };
     if (options.json === true) console.error(JSON.stringify({ scene: scene.name, missed, runs }));
   }
-  if (options.json === true) console.log(JSON.stringify({ scenes: found }));
-  else report(rows, options);
+  print({ scenes: found, seeds, wakes, streamShards, latencies: describeLatencies(LATENCIES) }, options.json);
   return isGood ? 0 : 1;
 }
 
@@ -93,25 +88,4 @@ function medianOf(runs: readonly Measured[]): Measured {
   const figures = Object.keys(runs[0] ?? {}) as (keyof Measured)[];
   const middle = (figure: keyof Measured): number => round(median(runs.map((one) => one[figure])));
   return Object.fromEntries(figures.map((figure) => [figure, middle(figure)])) as unknown as Measured;
-}
-
-function report(rows: readonly (readonly (string | number)[])[], { seeds, wakes, streamShards }: Options): void {
-  const head = [
-    'medians',
-    'last s',
-    'bound',
-    'p99 s',
-    'bound',
-    'billed s',
-    'bound',
-    'least',
-    'starts',
-    'in vain',
-    'again',
-    '',
-  ];
-  console.log(tableOf(head, rows));
-  console.log(
-    `Seeds ${seeds.join(', ')}; wakes ${wakes}, ${streamShards} stream shards. ${describeLatencies(LATENCIES)}`,
-  );
 }

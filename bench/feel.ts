@@ -13,7 +13,7 @@ import type { EnqueueOptions } from '../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import type { WorkerPorts, WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import { silent } from '../shared/testing/silent-log.ts';
-import { percentile, round, tableOf } from './figures.ts';
+import { percentile, print } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from './idle-world.ts';
 import { openHolder } from '../test/support/open-holder.ts';
@@ -93,8 +93,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (scene === undefined) throw new Error(`no scene ${name}`);
     figures.push(...(await scene()));
   }
-  const rows = figures.map(({ what, figure, most }) => [what, round(figure), most, figure <= most ? 'met' : 'MISSED']);
-  console.log(json === true ? JSON.stringify(figures) : tableOf(['', 'measured', 'wanted', ''], rows));
+  print(
+    figures.map((one) => ({ ...one, isMet: one.figure <= one.most })),
+    json,
+  );
   return figures.every(({ figure, most }) => figure <= most) ? 0 : 1;
 }
 

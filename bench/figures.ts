@@ -1,5 +1,5 @@
 /** Figures of a bench: statistics and their format. */
-import Table from 'cli-table3';
+import { inspect } from 'node:util';
 
 /** The middle one; of an even number, the mean of the two in the middle. NaN of none. */
 export function median(values: readonly number[]): number {
@@ -17,10 +17,24 @@ export function round(figure: number): number {
   return Math.round(figure * 100) / 100;
 }
 
-/** Names at the left, figures right-aligned. */
-export function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const colAligns = head.map((_, at) => (at === 0 ? 'left' : 'right'));
-  const table = new Table({ head: [...head], colAligns, style: { head: [], border: [], compact: true } });
-  table.push(...rows.map((row) => [...row]));
-  return table.toString();
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
+}
+
+const READABLE = { depth: Infinity, maxArrayLength: null, breakLength: 120 } as const;
+
+/** Prints one JSON object for programs; or, for people, the same with four digits. */
+export function print(figures: object, json = false): void {
+  if (json) console.log(JSON.stringify(figures));
+  else console.log(inspect(JSON.parse(JSON.stringify(figures, withFourDigits)), READABLE));
+}
+
+function withFourDigits(_name: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
 }

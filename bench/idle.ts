@@ -22,7 +22,7 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
-import { round, tableOf } from './figures.ts';
+import { print, round } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from './idle-world.ts';
 import { silent } from '../shared/testing/silent-log.ts';
@@ -83,7 +83,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     longTask: { queries: oneTask.queries, requests: oneTask.requests, readUnits: oneTask.readUnits },
     dollarsPerMonth,
   };
-  console.log(json ? JSON.stringify(answer) : shown(work, working, deployed, oneTask));
+  print(answer, json);
   return 0;
 }
 
@@ -322,41 +322,10 @@ function dollars({ writeUnits, readUnits, invocations, gbSeconds, seconds }: Mea
   return round((spent / seconds) * SECONDS_PER_MONTH);
 }
 
-function shown(
-  work: Worked,
-  working: { readonly trickle: Worked; readonly longTask: Worked },
-  deployed: Readonly<Record<Load, Measured>>,
-  oneTask: Measured,
-): string {
-  const head = ['', 'write units/s', 'read units/s', 'requests/s', 'queries', 'dollars a month'];
-  const measured: readonly (readonly [string, Measured])[] = [
-    ['work, empty', work.whole],
-    ['work, empty, first minute', work.first],
-    ['work, empty, afterwards', work.later],
-    ['work, a task a minute', working.trickle.whole],
-    ['work, one task of 20 s', working.longTask.whole],
-    ...LOADS.map((load) => [`deployed, ${NAMES[load]}`, deployed[load]] as const),
-  ];
-  const lone = startOfLoneTask(deployed);
-  const rows = measured.map(([what, one]) => [what, ...Object.values(perSecond(one)), one.queries, dollars(one)]);
-  return (
-    `${tableOf(head, rows)}\n` +
-    `The start of a lone task costs ${lone.writeUnits} write and ${lone.readUnits} read units.\n` +
-    `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} requests.`
-  );
-}
-
-const NAMES: Readonly<Record<Load, string>> = {
-  empty: 'empty',
-  trickle: 'a task a minute',
-  longTask: 'one task of 20 s',
-  besideLongTask: 'a task each 5 s beside a long one',
-};
-
 function parse(argv: readonly string[]): { readonly json: boolean } {
   return new Command('npm run bench -- idle')
     .description('Requests, units and dollars of a queue with little to do, for `leasehold work` and deployed.')
-    .option('--json', 'one JSON object instead of a table', false)
+    .option('--json', 'one JSON object', false)
     .parse([...argv], { from: 'user' })
     .opts();
 }

@@ -11,7 +11,7 @@ import { defineTask } from '../shared/tasks/task/definition.ts';
 import { KEY_LIMIT_MAX } from '../shared/tasks/task/key-limit.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import { drain } from './drain.ts';
-import { round, tableOf } from './figures.ts';
+import { print, round } from './figures.ts';
 import { simulatedWorld } from './table.ts';
 
 interface Settings {
@@ -45,14 +45,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const rows: Measured[] = [];
   for (const limit of settings.limits) rows.push(await measure(settings, limit));
   if (settings.ordered === true) rows.push(await measure(settings, 'in order'));
-  console.log(
-    settings.json === true
-      ? JSON.stringify({ tasks: settings.tasks, limits: rows })
-      : tableOf(
-          HEAD,
-          rows.map((row) => Object.values<string | number>({ ...row })),
-        ),
-  );
+  print({ tasks: settings.tasks, limits: rows }, settings.json);
   return rows.every(({ done }) => done === settings.tasks) ? 0 : 1;
 }
 
@@ -95,8 +88,6 @@ async function measure(
   };
 }
 
-const HEAD = ['limit', 'done', 'tasks/s', 'transactions a task', 'write units a task', 'read units a task', 'refused'];
-
 function parse(argv: readonly string[]): Settings {
   return new Command('npm run bench -- keys')
     .description('One key that has the whole backlog: tasks a second, transactions and units a task, by its limit.')
@@ -108,7 +99,7 @@ function parse(argv: readonly string[]): Settings {
     .option('--task-ms <n>', 'how long a task takes', wholeNumber(0), 20)
     .option('--ordered', 'also in strict order')
     .option('--boundless', 'in a table whose rows bear any number of units a second, to compare designs')
-    .option('--json', 'one JSON object instead of a table')
+    .option('--json', 'one JSON object')
     .parse([...argv], { from: 'user' })
     .opts<Settings>();
 }

@@ -21,7 +21,7 @@ import { shardOf, taskKey } from '../shared/dynamo/engine/keys.ts';
 import { DEFAULT_QUEUE, DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber } from './arguments.ts';
-import { round, tableOf } from './figures.ts';
+import { print, round } from './figures.ts';
 import { createSilentTable } from './silent-table.ts';
 
 const TABLE = 'leasehold';
@@ -65,13 +65,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       found.push({ args: args.join(' '), ...(await timed(['tasks', ...args, '--endpoint', engine.endpoint])) });
     const ended = await listEnded(engine.endpoint);
     const load = round(loadavg()[0] ?? NaN);
-    if (json) console.log(JSON.stringify({ tasks, startS, found, ended, load }));
-    else {
-      const rows = found.map(({ args, seconds, said }) => [args, round(seconds), said]);
-      console.log(tableOf([`leasehold tasks, ${tasks} wait, ${tasks} ended`, 'seconds', 'standard error'], rows));
-      console.log(`${LISTED} ended ones: ${round(ended.seconds)} s, ${ended.readUnits} read units.`);
-      console.log(`The command takes ${round(startS)} s to start; load ${load}.`);
-    }
+    print({ tasks, startS, found, ended, load }, json);
     return found.every(({ seconds }) => seconds - startS <= WANTED_S) ? 0 : 1;
   } finally {
     client.destroy();

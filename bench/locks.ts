@@ -16,9 +16,10 @@ import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Contestant } from './locks/contestants.ts';
 import { openContestants } from './locks/contestants.ts';
-import type { SceneName, Spread, Turns } from './locks/cycles.ts';
-import { SCENES, SCENE_NAMES, playRounds, rateOf, ratiosTo, spreadOf } from './locks/cycles.ts';
-import { tableOf } from './figures.ts';
+import type { SceneName, Turns } from './locks/cycles.ts';
+import { SCENE_NAMES, playRounds, rateOf, ratiosTo } from './locks/cycles.ts';
+import { print, spreadOf } from './figures.ts';
+import type { Spread } from './figures.ts';
 import type { Handover } from './locks/handover.ts';
 import { handoversInSimulatedTime, handoversOnEngine, readsOfWaiters } from './locks/handover.ts';
 import { installPeers } from './locks/installed.ts';
@@ -48,8 +49,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   );
   try {
     const figures = await figuresOf(engine.endpoint, settings);
-    console.log(report(figures, settings));
-    if (settings.json === true) console.log(JSON.stringify(inJson(figures, settings), withThreeDigits));
+    print(inJson(figures, settings), settings.json);
     return 0;
   } finally {
     await engine.stop();
@@ -61,8 +61,7 @@ async function onlyHandovers({ json }: Settings): Promise<number> {
   try {
     using leasehold = createLeasehold({ endpoint: engine.endpoint });
     await leasehold.createTable();
-    const handovers = await handoversOf(engine.endpoint);
-    console.log(json === true ? JSON.stringify({ handovers }, withThreeDigits) : handoverText(handovers));
+    print({ handovers: await handoversOf(engine.endpoint) }, json);
     return 0;
   } finally {
     await engine.stop();
@@ -115,50 +114,12 @@ async function handoversOf(endpoint: string): Promise<Handovers> {
   };
 }
 
-function report({ entrants, ratios, handovers }: Figures, { engine, rounds }: Settings): string {
-  const head = ['cycles a second', ...SCENE_NAMES.map(titleOf), 'requests', 'units (w/r)', 'client CPU, ms'];
-  const rows = entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => [
-    contestant.name,
-    ...SCENE_NAMES.map((scene) => shown(rateOf(turns, scene), 0)),
-    ...[bill.requests, `${bill.writeUnits} / ${bill.readUnits}`, shown(cpuMsPerCycle, 2)],
-  ]);
-  const best = 'the best client that takes over from the dead';
-  return [
-    `cycles a second, median of ${rounds} rounds (least to most); engine ${engine}`,
-    tableOf(head, rows),
-    tableOf(
-      ['leasehold, times the rate of', ...SCENE_NAMES.map(titleOf)],
-      [[best, ...SCENE_NAMES.map((scene) => shown(ratios[scene], 2))]],
-    ),
-    ...(handovers === undefined ? [] : [handoverText(handovers)]),
-  ].join('\n');
-}
-
-function handoverText({ simulated, real, readUnitsOf50 }: Handovers): string {
-  const figures = ({ handovers, p50, p90 }: Handover): string =>
-    `p50 ${p50.toFixed(0)}, p90 ${p90.toFixed(0)} of ${handovers}`;
-  return (
-    `ms from a release after about 6 s to the acquisition in another process: ${figures(simulated)} in simulated time, ` +
-    `${figures(real)} here; 50 waiters of one key read ${readUnitsOf50.toFixed(0)} units a second together`
-  );
-}
-
-const titleOf = (scene: SceneName): string => SCENES[scene].name;
-
-function shown({ median, least, most }: Spread, digits: number): string {
-  return `${median.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`;
-}
-
 function inJson({ entrants, ratios, handovers }: Figures, { engine, rounds }: Settings): object {
   const contestants = entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => {
     const cyclesPerSecond = Object.fromEntries(SCENE_NAMES.map((scene) => [scene, rateOf(turns, scene)]));
     return [contestant.name, { cyclesPerSecond, cpuMsPerCycle, ...bill }];
   });
   return { ratios, engine, rounds, contestants: Object.fromEntries(contestants) as object, handovers };
-}
-
-function withThreeDigits(_name: string, value: unknown): unknown {
-  return typeof value === 'number' ? Number(value.toFixed(3)) : value;
 }
 
 function parse(argv: readonly string[]): Settings {

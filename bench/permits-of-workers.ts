@@ -10,7 +10,7 @@ import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
-import { percentile, round, tableOf } from './figures.ts';
+import { percentile } from './figures.ts';
 import type { World } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
 
@@ -163,33 +163,4 @@ function meanOf(all: readonly Started[]): Price {
 
 function mostOf(all: readonly Started[]): number {
   return Math.max(...all.map(({ startRequests }) => startRequests));
-}
-
-export function shownFleets(fleets: readonly FleetFigures[]): string {
-  const head = [
-    'workers',
-    'write units',
-    'read units',
-    'requests of a start, p99',
-    'most',
-    'starts/s',
-    'burst: write units',
-    'last',
-    '"full"',
-  ];
-  const price = ({ writeUnits, readUnits, requests }: Price): string =>
-    `${round(writeUnits)} + ${round(readUnits)} in ${round(requests)}`;
-  const rows = fleets.map(({ workers, churn, burst, last, full }) => [
-    workers,
-    ...[
-      churn.writeUnits,
-      churn.readUnits,
-      churn.p99Requests,
-      churn.mostRequests,
-      churn.startsPerSecond,
-      burst.writeUnits,
-    ].map(round),
-    ...[price(last), price(full)],
-  ]);
-  return tableOf(head, rows);
 }

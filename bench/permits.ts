@@ -17,8 +17,8 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { acquirePermit, tryAcquirePermit } from '../shared/coordination/semaphore/acquire.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { wholeNumber } from './arguments.ts';
-import { measureFleets, shownFleets } from './permits-of-workers.ts';
-import { round, tableOf } from './figures.ts';
+import { measureFleets } from './permits-of-workers.ts';
+import { print } from './figures.ts';
 import type { Place } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
 
@@ -61,9 +61,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const crowds: Figures[] = [];
   for (const crowd of CROWDS) crowds.push(await measure(crowd, settings));
   const fleets = await measureFleets();
-  console.log(
-    settings.json ? JSON.stringify({ ...settings, crowds, fleets }) : `${shown(crowds)}\n${shownFleets(fleets)}`,
-  );
+  print({ ...settings, crowds, fleets }, settings.json);
   return 0;
 }
 
@@ -130,12 +128,6 @@ function ofSemaphore(meter: Meter): { readonly units: number; readonly requests:
     units: verbs.reduce((sum, [, { writeUnits }]) => sum + writeUnits, 0),
     requests: verbs.reduce((sum, [, { requests }]) => sum + requests, 0),
   };
-}
-
-function shown(crowds: readonly Figures[]): string {
-  const head = ['', 'acquired', 'full', 'largest row, bytes', 'write units each', 'units a "full"', 'requests each'];
-  const rows = crowds.map(({ what, ...figures }) => [what, ...Object.values(figures).map(round)]);
-  return tableOf(head, rows);
 }
 
 function parse(argv: readonly string[]): Settings {

@@ -18,7 +18,7 @@ import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
-import { median, tableOf } from './figures.ts';
+import { print, spreadOf } from './figures.ts';
 import type { EngineTable, World } from './table.ts';
 import { TABLE, openTable, worldOver } from './table.ts';
 import type { TaskMix } from './task-mix.ts';
@@ -47,8 +47,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     console.error(`round ${round}${round === 0 ? ' (warm-up)' : ''}, tasks/s: ${rates.join(', ')}`);
     if (round > 0) rounds.push(figures);
   }
-  console.log(report(rounds, settings));
-  if (json === true) console.log(JSON.stringify(figuresOf(rounds, settings)));
+  print(figuresOf(rounds, settings), json);
   return rounds.every(({ wire, sdk }) => wire.done === settings.tasks && sdk.done === settings.tasks) ? 0 : 1;
 }
 
@@ -144,61 +143,25 @@ async function ceilingOf(writes: Writes, { tasks, workers, concurrency }: Settin
 }
 
 function figuresOf(rounds: readonly Round[], { tasks }: Settings): object {
+  const over = (figure: (round: Round) => number) => spreadOf(rounds.map(figure));
   const of = (name: Contestant): object => ({
-    tasksPerSecond: median(rounds.map((round) => tasks / round[name].seconds)),
-    cpuMsPerTask: median(rounds.map((round) => round[name].cpuMs / tasks)),
+    tasksPerSecond: over((round) => tasks / round[name].seconds),
+    cpuMsPerTask: over((round) => round[name].cpuMs / tasks),
   });
   return {
     wire: of('wire'),
     sdk: of('sdk'),
     ceilings: { signedHttp: of('signedHttp'), documentClient: of('documentClient') },
     ratios: {
-      wireToSdk: median(rounds.map(({ wire, sdk }) => sdk.seconds / wire.seconds)),
-      wireToSignedHttp: median(rounds.map(({ wire, signedHttp }) => signedHttp.seconds / wire.seconds)),
-      wireToDocumentClient: median(rounds.map(({ wire, documentClient }) => documentClient.seconds / wire.seconds)),
+      wireToSdk: over(({ wire, sdk }) => sdk.seconds / wire.seconds),
+      wireToSignedHttp: over(({ wire, signedHttp }) => signedHttp.seconds / wire.seconds),
+      wireToDocumentClient: over(({ wire, documentClient }) => documentClient.seconds / wire.seconds),
     },
+    writeUnitsPerTask: over(({ wire }) => wire.cost.writeUnits / tasks),
+    readUnitsPerTask: over(({ wire }) => wire.cost.readUnits / tasks),
+    claimsRefused: over(({ wire }) => wire.claimsRefused),
+    done: over(({ wire }) => wire.done),
   };
-}
-
-function report(rounds: readonly Round[], { tasks, workers, concurrency, engine, mix }: Settings): string {
-  const rows: string[][] = [];
-  const row = (name: string, figure: (round: Round) => number, digits: number): void => {
-    const values = rounds.map(figure);
-    const shown = [median(values), Math.min(...values), Math.max(...values)];
-    rows.push([name, ...shown.map((value) => value.toFixed(digits))]);
-  };
-  for (const name of CONTESTANTS) {
-    row(`${NAMES[name]}, tasks/s`, (round) => tasks / round[name].seconds, 0);
-    row(`${NAMES[name]}, ms of CPU a task`, (round) => round[name].cpuMs / tasks, 2);
-  }
-  row('queue by wire / by the SDK', ({ wire, sdk }) => sdk.seconds / wire.seconds, 2);
-  row('queue by wire / signed HTTP alone', ({ wire, signedHttp }) => signedHttp.seconds / wire.seconds, 2);
-  row('queue by wire / document client alone', ({ wire, documentClient }) => documentClient.seconds / wire.seconds, 2);
-  row('write units a task', ({ wire }) => wire.cost.writeUnits / tasks, 3);
-  row('read units a task', ({ wire }) => wire.cost.readUnits / tasks, 3);
-  row('refused claims, % of claims', ({ wire }) => (wire.claimsRefused / (tasks + wire.claimsRefused)) * 100, 2);
-  row('done', ({ wire }) => wire.done, 0);
-  return (
-    `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ` +
-    `${engine}, ${rounds.length} rounds in turn\n${tableOf(['figure', 'median', 'least', 'most'], rows)}`
-  );
-}
-
-const NAMES: Readonly<Record<Contestant, string>> = {
-  wire: 'queue by wire',
-  sdk: 'queue by the SDK',
-  signedHttp: 'ceiling, signed HTTP',
-  documentClient: 'ceiling, document client',
-};
-
-function describe({ hasPriorities, keys, lines, tenants, retries }: TaskMix): string {
-  return [
-    ...(hasPriorities ? [' of all priorities'] : []),
-    ...(keys > 0 ? [` of ${keys} keys`] : []),
-    ...(lines > 0 ? [` in ${lines} lines`] : []),
-    ...(tenants > 0 ? [` of ${tenants} tenants`] : []),
-    ...(retries > 0 ? [`, ${retries} % of which fail once`] : []),
-  ].join('');
 }
 
 async function timed<T extends object>(work: () => Promise<T>): Promise<T & Took> {

@@ -18,7 +18,7 @@ import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
-import { tableOf } from './figures.ts';
+import { print } from './figures.ts';
 import type { World } from './table.ts';
 import { openTable, simulatedWorld } from './table.ts';
 import { PLAIN, enqueueMix } from './task-mix.ts';
@@ -62,8 +62,7 @@ async function measureAll(settings: Settings, worldOf: () => World): Promise<num
       rows.push(row);
     }
   const failures = judge(rows);
-  if (settings.json === true) console.log(JSON.stringify({ rows: rows.map(figuresOf), failures }));
-  else console.log([tableOf(HEAD, rows.map(shown)), describe(settings, rows), ...failures].join('\n'));
+  print({ rows: rows.map(figuresOf), failures }, settings.json);
   return failures.length === 0 ? 0 : 1;
 }
 
@@ -82,29 +81,6 @@ async function measure(
   return { ...drained, tasks, workers };
 }
 
-const HEAD = [
-  ...['tasks', 'workers', 'done', 'write units a task', 'read units a task', '$ a million'],
-  ...['refused claims', 'tasks/s'],
-];
-
-function shown(row: Measured): readonly (string | number)[] {
-  return [
-    ...[row.tasks, row.workers, row.done, writeUnits(row).toFixed(3), readUnits(row).toFixed(3)],
-    dollarsAMillion(row).toFixed(2),
-    ...[`${(refusedShare(row) * 100).toFixed(2)} %`, tasksPerSecond(row).toFixed(0)],
-  ];
-}
-
-function describe({ engine, shards, concurrency, taskMs }: Settings, rows: readonly Measured[]): string {
-  const refused = Math.max(...rows.map(refusedShare));
-  const tick = Math.max(...rows.map((row) => row.tick.readUnits));
-  return [
-    `tasks of ${taskMs} ms, ${concurrency} at a time in each worker, ${shards} shards, engine ${engine}`,
-    `flat within ${percent(spreadOf(rows, dollarsAMillion))} in price; ` +
-      `at most ${percent(refused)} of claims refused; a tick of the dispatcher up to ${tick} read units`,
-  ].join('\n');
-}
-
 function figuresOf(row: Measured) {
   const { tasks, workers, done } = row;
   return {
@@ -116,6 +92,7 @@ function figuresOf(row: Measured) {
     dollarsAMillion: dollarsAMillion(row),
     refusedShare: refusedShare(row),
     tasksPerSecond: tasksPerSecond(row),
+    tickReadUnits: row.tick.readUnits,
   };
 }
 
@@ -179,7 +156,7 @@ function parse(argv: readonly string[]): Settings {
         .choices(['simulated', 'embedded', 'dynamodb-local'])
         .default('simulated'),
     )
-    .option('--json', 'one JSON object instead of a table')
+    .option('--json', 'one JSON object')
     .parse([...argv], { from: 'user' })
     .opts<
       Omit<Settings, 'tasks' | 'workers'> & Partial<Pick<Settings, 'tasks' | 'workers'>> & { readonly quick?: boolean }

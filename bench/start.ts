@@ -12,7 +12,7 @@ import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
-import { percentile, tableOf } from './figures.ts';
+import { percentile, print } from './figures.ts';
 import type { Latencies } from './latencies.ts';
 import { LATENCIES, describeLatencies } from './latencies.ts';
 import { LATER_SCENES, measureLater } from './start-later.ts';
@@ -28,13 +28,6 @@ const WANTED = {
   looks: { p50: Infinity, p99: Infinity, longest: Infinity },
 } as const;
 type Scene = keyof typeof WANTED;
-const NAMES: Readonly<Record<Scene, string>> = {
-  cold: 'cold',
-  warm: 'warm',
-  live: 'beside a live worker',
-  work: 'work, idle',
-  looks: 'work, idle, without the stream',
-};
 const SCENES = Object.keys(WANTED) as Scene[];
 
 /** Between a task's end and the next task: an idle worker's first minute, or a queue that is not at rest. */
@@ -65,12 +58,14 @@ export async function run(args: readonly string[]): Promise<number> {
       readonly dispatcher: boolean;
     }>();
   const latencies = { ...LATENCIES, indexLagMs: lag };
-  if (!dispatcher) return runLater(tasks, latencies, json === true);
-  const found: [Scene, Figures][] = [];
-  for (const scene of SCENES) found.push([scene, figuresOf(await measure(scene, tasks, latencies))]);
-  if (json === true) console.log(JSON.stringify({ indexLagMs: lag, ...Object.fromEntries(found) }));
-  else report(found, tasks, latencies);
-  return found.every(([scene, figures]) => isMet(wantedOf(scene, latencies), figures)) ? 0 : 1;
+  if (!dispatcher) return runLater(tasks, latencies, json);
+  const found: Partial<Record<Scene, Figures & { readonly isMet: boolean }>> = {};
+  for (const scene of SCENES) {
+    const figures = figuresOf(await measure(scene, tasks, latencies));
+    found[scene] = { ...figures, isMet: isMet(wantedOf(scene, latencies), figures) };
+  }
+  print({ indexLagMs: lag, ...found, latencies: describeLatencies(latencies) }, json);
+  return Object.values(found).every((figures) => figures.isMet) ? 0 : 1;
 }
 
 function wantedOf(scene: Scene, { indexLagMs }: Latencies): Figures {
@@ -81,18 +76,14 @@ function isMet(wanted: Figures, { p50, p99, longest }: Figures): boolean {
   return p50 <= wanted.p50 && p99 <= wanted.p99 && longest <= wanted.longest;
 }
 
-async function runLater(tasks: number, latencies: Latencies, json: boolean): Promise<number> {
-  const rows: [string, number, number, number, string][] = [];
+async function runLater(tasks: number, latencies: Latencies, json?: boolean): Promise<number> {
+  const found: Record<string, { readonly p50: number; readonly p99: number; readonly isMet: boolean }> = {};
   for (const scene of LATER_SCENES) {
     const { p50, p99 } = figuresOf(await measureLater(scene, tasks, latencies, workForEver));
-    rows.push([scene.name, p50, p99, scene.wanted.p99, p99 <= scene.wanted.p99 ? 'met' : 'MISSED']);
+    found[scene.name] = { p50, p99, isMet: p99 <= scene.wanted.p99 };
   }
-  if (json) console.log(JSON.stringify(Object.fromEntries(rows.map(([name, p50, p99]) => [name, { p50, p99 }]))));
-  else {
-    console.log(tableOf([`ms late, ${tasks} first tasks each`, 'p50', 'p99', 'wanted p99', ''], rows));
-    console.log(describeLatencies(latencies));
-  }
-  return rows.every(([, , p99, wanted]) => p99 <= wanted) ? 0 : 1;
+  print(found, json);
+  return Object.values(found).every((figures) => figures.isMet) ? 0 : 1;
 }
 
 /** Milliseconds of each task. */
@@ -177,15 +168,4 @@ async function workForEver(
 function figuresOf(times: readonly number[]): Figures {
   const [p50, p99, longest] = [0.5, 0.99, 1].map((part) => Math.round(percentile(times, part)));
   return { p50, p99, longest } as Figures;
-}
-
-function report(found: readonly [Scene, Figures][], tasks: number, latencies: Latencies): void {
-  const rows = found.map(([scene, figures]) => {
-    const wanted = wantedOf(scene, latencies);
-    const bounds = [wanted.p50, wanted.p99, wanted.longest].filter(Number.isFinite).join(', ');
-    const verdict = bounds === '' ? '' : isMet(wanted, figures) ? 'met' : 'MISSED';
-    return [NAMES[scene], figures.p50, figures.p99, figures.longest, bounds, verdict];
-  });
-  console.log(tableOf([`ms to the first line, ${tasks} tasks each`, 'p50', 'p99', 'longest', 'wanted', ''], rows));
-  console.log(describeLatencies(latencies));
 }

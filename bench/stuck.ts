@@ -15,7 +15,7 @@ import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { inFlight } from '../shared/core/runtime/in-flight.ts';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber } from './arguments.ts';
-import { percentile, round, tableOf } from './figures.ts';
+import { percentile, print, round } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, openIdleWorld } from './idle-world.ts';
 
@@ -64,7 +64,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
   const figures = await measure(settings);
   const isMet = (Object.keys(WANTED) as (keyof typeof WANTED)[]).every((name) => figures[name] <= WANTED[name]);
-  console.log(settings.json ? JSON.stringify({ ...settings, ...figures, isMet }) : shown(figures));
+  print({ ...settings, ...figures, isMet }, settings.json);
   return isMet ? 0 : 1;
 }
 
@@ -175,26 +175,6 @@ function figuresOf(perMinute: readonly Minute[], { backoff, backoffMinutes }: Se
   };
 }
 
-function shown({ perMinute }: Figures): string {
-  const head = [
-    'minute',
-    'write units',
-    'read units',
-    'read units/s',
-    'plain done',
-    'left',
-    'wait p50, ms',
-    'wait at most, ms',
-  ];
-  const rows = perMinute.map(({ waitMs, ...figures }, at) => [
-    at + 1,
-    ...Object.values(figures),
-    waitMs.p50,
-    waitMs.most,
-  ]);
-  return tableOf(head, rows);
-}
-
 function parse(argv: readonly string[]): Settings {
   return new Command('npm run bench -- stuck')
     .description(
@@ -206,7 +186,7 @@ function parse(argv: readonly string[]): Settings {
     .option('--backoff-minutes <n>', 'in which they become due', wholeNumber(1), 3)
     .option('--input-kb <n>', 'size of the input of each', wholeNumber(0), 0)
     .option('--minutes <n>', 'how long it is measured', wholeNumber(2), 5)
-    .option('--json', 'one JSON object instead of a table', false)
+    .option('--json', 'one JSON object', false)
     .parse([...argv], { from: 'user' })
     .opts();
 }

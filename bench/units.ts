@@ -23,7 +23,7 @@ import { set } from '../test/scenes/play.ts';
 import { worldOn } from '../test/support/coordination.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption } from './arguments.ts';
-import { tableOf } from './figures.ts';
+import { print } from './figures.ts';
 import { openTable } from './table.ts';
 
 type Writes = 'put' | 'update' | 'delete' | 'transactWrite';
@@ -48,7 +48,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { engine: kind, json } = parse(argv);
   await using table = await openTable(kind, TABLE);
   const rows = await measureUnits(table.client, TABLE);
-  console.log(json ? JSON.stringify(rows) : shown(rows));
+  const isAsModelled = ({ model, writeUnits: write, readUnits }: UnitsRow) =>
+    model.write === write && model.read === readUnits;
+  print(
+    rows.map((row) => ({ ...row, isAsModelled: isAsModelled(row) })),
+    json,
+  );
   return 0;
 }
 
@@ -94,18 +99,6 @@ interface UnitsRow {
   readonly writeUnits: number;
   readonly readUnits: number;
   readonly model: ModelUnits;
-}
-
-function shown(rows: readonly UnitsRow[]): string {
-  const each = (units: number, { requests }: UnitsRow): string =>
-    units === 0 ? '' : String(Math.round((units / requests) * 100) / 100);
-  const cellsOf = (row: UnitsRow): readonly (string | number)[] => {
-    const isSame = row.model.write === row.writeUnits && row.model.read === row.readUnits;
-    const cells = [row.model.write, row.writeUnits, row.model.read, row.readUnits].map((units) => each(units, row));
-    return [row.verb, row.requests, row.refused || '', ...cells, isSame ? '' : '≠'];
-  };
-  const head = ['verb', 'requests', 'refused', 'writes: model', 'engine', 'reads: model', 'engine', ''];
-  return `Units per request, index entries included.\n${tableOf(head, rows.map(cellsOf))}`;
 }
 
 /** Adds to `modelled`, before each answer, what the model says that the request costs. */

@@ -1,19 +1,19 @@
 /** Cycles of acquiring and giving back, by contestants that take turns; who begins changes from round to round. */
 import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
-import { median } from '../figures.ts';
+import type { Spread } from '../figures.ts';
+import { spreadOf } from '../figures.ts';
 import type { Contestant } from './contestants.ts';
 
 const FLOWS = 16;
 export const SCENES = {
-  freshAlone: { name: 'fresh, alone', flows: 1, use: 'once', key: (_flow: number, cycle: number) => `fresh-${cycle}` },
+  freshAlone: { flows: 1, use: 'once', key: (_flow: number, cycle: number) => `fresh-${cycle}` },
   fresh16: {
-    name: 'fresh, 16',
     flows: FLOWS,
     use: 'once',
     key: (flow: number, cycle: number) => `fresh-${flow}-${cycle}`,
   },
-  sameAlone: { name: 'same, alone', flows: 1, use: 'again', key: (flow: number) => `same-${flow}` },
-  same16: { name: 'same, 16', flows: FLOWS, use: 'again', key: (flow: number) => `same-${flow}` },
+  sameAlone: { flows: 1, use: 'again', key: (flow: number) => `same-${flow}` },
+  same16: { flows: FLOWS, use: 'again', key: (flow: number) => `same-${flow}` },
 } as const;
 export type SceneName = keyof typeof SCENES;
 export const SCENE_NAMES = Object.keys(SCENES) as readonly SceneName[];
@@ -72,16 +72,6 @@ async function playTurn(contestant: Contestant, scene: SceneName, ms: number, pr
     cyclesPerSecond: (done / (clock.monotonic() - startedAt)) * 1_000,
     cpuMsPerCycle: (user + system) / 1_000 / done,
   };
-}
-
-export interface Spread {
-  readonly median: number;
-  readonly least: number;
-  readonly most: number;
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
 export function rateOf(turns: Turns, scene: SceneName): Spread {

@@ -15,7 +15,6 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { startEngine } from '../../local/engine.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
@@ -23,6 +22,7 @@ import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { wholeNumber, wholeNumbers } from '../../bench/arguments.ts';
 import { cpuMsOf } from '../../bench/cpu.ts';
+import { print } from '../../bench/figures.ts';
 import { findConsul, startConsul } from './real-consul.ts';
 import { createSilentTable } from '../../bench/silent-table.ts';
 
@@ -93,8 +93,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   else contestants.push({ name: 'Consul', ...(await startConsul(consul.program, 'bench')) });
   try {
     const results = await measure(contestants, settings);
-    console.log(tableOf(results));
-    if (settings.json === true) console.log(JSON.stringify({ results }));
+    print({ results }, settings.json);
     return 0;
   } finally {
     for (const contestant of contestants) await contestant.stop();
@@ -266,21 +265,4 @@ class Client {
 
 function at(sorted: readonly number[], part: number): number {
   return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0) * 10) / 10;
-}
-
-function tableOf(results: readonly Result[]): string {
-  const table = new Table({ head: ['', ...results.map(({ server }) => server)], style: { head: [], border: [] } });
-  for (const [row, { connections }] of (results[0]?.cycles ?? []).entries()) {
-    const cells = results.map(({ cycles }) => {
-      const { perSecond = 0, p50Ms = 0, p99Ms = 0, serverCpuMs = 0, engineCpuMs = 0 } = cycles[row] ?? {};
-      return `${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms; CPU ${serverCpuMs} + ${engineCpuMs} ms each`;
-    });
-    table.push([`cycles, ${connections} at once`, ...cells]);
-  }
-  for (const [row, { change }] of (results[0]?.wakes ?? []).entries())
-    table.push([
-      `told of ${change}`,
-      ...results.map(({ wakes }) => `p50 ${wakes[row]?.p50Ms} ms, at most ${wakes[row]?.maxMs} ms`),
-    ]);
-  return table.toString();
 }
