@@ -51,16 +51,6 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
   );
 
   describe('a blocking query of one key', () => {
-    test('learns of a write, made through another gateway', async () => {
-      await put(key, 'a');
-      const before = await read(`kv/${key}`);
-
-      const after = await learns(`kv/${key}`, before, () => put(key, 'b'));
-
-      expect(after.text).toContain(Buffer.from('b').toString('base64'));
-      expect(after.index).toBeGreaterThan(before.index);
-    });
-
     test('learns of its creation, its deletion, and its creation again, with an index that only grows', async () => {
       const absent = await read(`kv/${key}`);
       expect(absent).toMatchObject({ status: 404, index: 1 });
@@ -72,27 +62,6 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
       expect(created.index).toBeGreaterThan(absent.index);
       expect(deleted.index).toBeGreaterThan(created.index);
       expect(again.index).toBeGreaterThan(deleted.index);
-    });
-
-    test('learns of an acquire, and that its session was destroyed', async () => {
-      const session = await newSession(gateway, { LockDelay: 0 });
-      await put(key);
-      const free = await read(`kv/${key}`);
-      const held = await learns(`kv/${key}`, free, () => ask(other, 'PUT', `kv/${key}?acquire=${session}`));
-      const freed = await learns(`kv/${key}`, held, () => ask(other, 'PUT', `session/destroy/${session}`));
-
-      expect(held.text).toContain(session);
-      expect(freed.text).not.toContain(session);
-    });
-
-    test('is answered at once when the change came before the question', async () => {
-      await put(key, 'a');
-      const { index } = await read(`kv/${key}`);
-      await put(key, 'b');
-
-      const after = await read(`kv/${key}?index=${index}&wait=30s`);
-
-      expect(after.index).toBeGreaterThan(index);
     });
 
     test('returns the same result when its wait times out without a change', async () => {

@@ -32,66 +32,6 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
   const put = (name: string, value: string) => ask(gateway, 'PUT', `kv/${at}${name}`, value);
   const pair = (name: string) => pairAt(gateway, `${at}${name}`);
 
-  test('does all that it is asked, each on what the one before has left', async () => {
-    await put('old', 'o');
-    const { ModifyIndex } = (await pair('old'))!;
-
-    const { status, Results, Errors } = await run(
-      { Verb: 'set', Key: `${at}a`, Value: base64('1'), Flags: 3 },
-      { Verb: 'get', Key: `${at}a` },
-      { Verb: 'cas', Key: `${at}old`, Value: base64('n'), Index: ModifyIndex },
-      { Verb: 'get-tree', Key: at },
-      { Verb: 'check-not-exists', Key: `${at}never` },
-      { Verb: 'get-or-empty', Key: `${at}never` },
-      { Verb: 'delete', Key: `${at}nothing` },
-    );
-
-    expect({ status, Errors }).toEqual({ status: 200, Errors: null });
-    expect(Results?.map(({ KV }) => [KV.Key, KV.Value])).toEqual([
-      [`${at}a`, null],
-      [`${at}a`, base64('1')],
-      [`${at}old`, null],
-      [`${at}a`, base64('1')],
-      [`${at}old`, base64('n')],
-      [`${at}never`, null],
-    ]);
-    expect(await pair('a')).toMatchObject(Results![1]!.KV);
-    expect(await pair('old')).toMatchObject(Results![4]!.KV);
-  });
-
-  test('does nothing at all when one of them may not be done, and says which and why', async () => {
-    await put('a', 'kept');
-    await put('b', 'kept');
-
-    const { status, Results, Errors } = await run(
-      { Verb: 'set', Key: `${at}new`, Value: base64('x') },
-      { Verb: 'delete', Key: `${at}a` },
-      { Verb: 'cas', Key: `${at}b`, Value: base64('x'), Index: 1 },
-      { Verb: 'delete-cas', Key: `${at}b`, Index: 1 },
-      { Verb: 'get', Key: `${at}never` },
-      { Verb: 'check-index', Key: `${at}b`, Index: 2 },
-      { Verb: 'check-session', Key: `${at}b`, Session: 'abc' },
-      { Verb: 'check-not-exists', Key: `${at}b` },
-      { Verb: 'unlock', Key: `${at}b`, Session: 'abc' },
-      { Verb: 'lock', Key: `${at}b`, Session: 'abc' },
-    );
-
-    expect({ status, Results }).toEqual({ status: 409, Results: null });
-    const { ModifyIndex } = (await pair('b'))!;
-    expect(Errors).toEqual([
-      { OpIndex: 2, What: `failed to set key "${at}b", index is stale` },
-      { OpIndex: 3, What: `failed to delete key "${at}b", index is stale` },
-      { OpIndex: 4, What: `key "${at}never" doesn't exist` },
-      { OpIndex: 5, What: `failed index check for key "${at}b", current modify index ${ModifyIndex} != 2` },
-      { OpIndex: 6, What: `failed session check for key "${at}b", current session "" != "abc"` },
-      { OpIndex: 7, What: `key "${at}b" exists` },
-      { OpIndex: 8, What: `failed to unlock key "${at}b", lock isn't held, or is held by another session` },
-      { OpIndex: 9, What: 'invalid session "abc"' },
-    ]);
-    expect(await pair('new')).toBeUndefined();
-    expect(await pair('a')).toMatchObject({ Value: base64('kept') });
-  });
-
   test('knows the lock-delay', async () => {
     const [one, two] = [await newSession(gateway), await newSession(gateway)];
     await ask(gateway, 'PUT', `kv/${at}l?acquire=${one}`);
@@ -135,12 +75,8 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
   });
 
   test.each([
-    ['an unknown verb', { Verb: 'seize', Key: 'a' }, 'unknown KV operation: seize'],
     ['a verb that every object has', { Verb: 'toString', Key: 'a' }, 'unknown KV operation: toString'],
     ['no verb', { Key: 'a' }, 'unknown KV operation: '],
-    ['no key', { Verb: 'get' }, 'Must provide key'],
-    ['a lock without a session', { Verb: 'lock', Key: 'a' }, 'missing session'],
-    ['an unlock without a session', { Verb: 'unlock', Key: 'a' }, 'missing session'],
     ['a key that no row can have', { Verb: 'set', Key: 'k'.repeat(513) }, expect.stringContaining('at most 512')],
   ])('says of %s which operation it was, and why', async (_what, operation, What: unknown) => {
     const outcome = await run({ Verb: 'check-not-exists', Key: `${at}none` }, operation);
