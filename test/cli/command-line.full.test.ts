@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { runCommand, runHere, spawnCommand } from '../support/command.ts';
+import { runHere, spawnCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
@@ -98,25 +98,5 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
 
     expect(child.exitCode).toBe(1);
     expect(err).toMatch(message);
-  });
-
-  test('refuses what belongs to all tasks of a queue for a single one', async () => {
-    const end = await runCommand(table, 'tasks', 'retry', 'one', '--name', 'x', '--limit', '3');
-
-    expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('--name, --limit require --all: an id names one task');
-  });
-
-  test('says that a queue which is paused is not known', async () => {
-    const pause = (queue: string) => runCommand(table, 'queues', 'pause', queue, '--reason', 'a drill');
-    await runCommand(table, 'enqueue', 'resize', '--queue', 'media');
-
-    const mistyped = await pause('meida');
-
-    expect(mistyped).toMatchObject({ exitCode: 0, out: 'queue meida is paused\n' });
-    expect(mistyped.err).toContain(
-      'queue meida has no waiting or dead task, and had no deployed worker: check its name',
-    );
-    expect(await pause('media')).toMatchObject({ exitCode: 0, err: '' });
   });
 });

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { createStores } from '../../shared/client/stores.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
@@ -12,7 +11,6 @@ import type { CommandTable } from '../support/command-table.ts';
 import { announceNames, closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
 const endpoint = inject('embeddedEndpoint');
-const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
 
 describe.skipIf(endpoint === null)('leasehold enqueue', () => {
   let table: CommandTable;
@@ -40,31 +38,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     return { tasks, claim: await tasks.claim(task, 'session', stampOf(systemRuntime)) };
   }
 
-  test('refuses options of one task with a file of them', async () => {
-    const options = ['--id', 'zz', '--priority', 'high', '--delay', '1h'];
-
-    const end = await run('--file', '-', ...options, '--expires', '1h', '--on-duplicate', 'replace');
-
-    expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('--id, --delay, --on-duplicate, --priority, --expires cannot be used with --file: ');
-  });
-
-  test('takes the key of a task with its limits, and whose the task is', async () => {
-    const key = ['--key', 'customer-3', '--limit', '2', '--rate', '10/1m', '--tenant', 'ada'];
-
-    expect(await run('fine', '1', '--id', 'keyed', ...key)).toMatchObject({ exitCode: 0 });
-    expect(await run('fine', '1', '--id', 'ordered', '--key', 'k', '--ordered')).toMatchObject({ exitCode: 0 });
-
-    const { tasks } = table.leasehold;
-    expect(await tasks.get('keyed')).toMatchObject({
-      tenant: 'ada',
-      links: { concurrency: { key: 'customer-3', limit: 2, rate: { count: 10, perMs: 60_000 } } },
-    });
-    expect(await tasks.get('ordered')).toMatchObject({ links: { line: { key: 'k' } } });
-    expect(await run('fine', '1', '--rate', '10')).toMatchObject({ exitCode: 2 });
-    expect(await run('fine', '1', '--limit', '2')).toMatchObject({ exitCode: 2 });
-  });
-
   test('puts tasks into the given number of shards', async () => {
     const ids = Array.from({ length: 4 }, (_, n) => `narrow ${n}`);
     for (const id of ids) await run('fine', '1', '--id', id, '--queue', 'narrow', '--shards', '1');
@@ -79,18 +52,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
       onDamaged: () => expect.fail(),
     });
     expect(hints.map(({ id }) => id).sort()).toEqual(ids);
-  });
-
-  test('speaks of no line when the task that was named conflicts', async () => {
-    await run('fine', '1', '--id', 'one');
-
-    const end = await run('fine', '2', '--id', 'one');
-    const forPrograms = await run('fine', '2', '--id', 'one', '--json');
-
-    expect(end).toMatchObject({ exitCode: 5, out: '' });
-    expect(end.err).toMatch(/^error: task one of queue default exists already .*\n$/);
-    expect(forPrograms).toMatchObject({ exitCode: 5, out: '' });
-    expect(JSON.parse(forPrograms.err)).toMatchObject({ exitCode: 5 });
   });
 
   test('waits for its task if asked, and prints the result', async () => {
@@ -116,14 +77,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(after.out).toMatch(/^followed by +publish, asked for 2.* ago\)?$/m);
   });
 
-  test('takes the moment of expiry, and a window for its id', async () => {
-    const until = ['--expires', '2999-01-01T00:00:00Z', '--on-duplicate', 'keep', '--window', '1d'];
-
-    expect(await run('fine', '1', '--id', 'expiring', ...until)).toMatchObject({ exitCode: 0 });
-
-    expect(await table.leasehold.tasks.get('expiring')).toMatchObject({ expiresAt: new Date('2999-01-01').getTime() });
-  });
-
   test.each(['--delay', '--expires', '--window', '--wait'])(
     'refuses a span without its unit: %s 10',
     async (option) => {
@@ -133,13 +86,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
       expect(end.err).toContain('10s');
     },
   );
-
-  test('suggests the name of a task that the module defines', async () => {
-    const end = await run('fin', '1', '--entry', ENTRY);
-
-    expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('did you mean fine?');
-  });
 
   test('refuses a name that no worker has announced, unless forced', async () => {
     expect(await run('gret', '1', '--queue', 'silent', '--id', 'a')).toMatchObject({ exitCode: 0, err: '' });

@@ -116,11 +116,4 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
     expect(last).toMatchObject({ kind: 'passed', ticket: expect.any(Number) as number });
     expect(await run(...pass('last'))).toMatchObject({ exitCode: 4 });
   });
-
-  test('knows no key that no task has', async () => {
-    const shown = await run('keys', 'show', 'nope');
-
-    expect(shown).toMatchObject({ exitCode: 4, out: '' });
-    expect(shown.err).toMatch(/^error: there is no key nope in queue default: none of its tasks waits or runs/);
-  });
 });

@@ -19,52 +19,6 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
   const run = (...argv: string[]) => runCommand(table, 'schedules', ...argv);
   const json = (text: string): unknown => JSON.parse(text);
 
-  test('defines, lists, changes and removes a schedule, each written to the audit log', async () => {
-    const define = ['define', 'nightly', 'greet', '{"kind":"sales"}', '--queue', 'reports', '--by', 'ann'];
-
-    const defined = await run(...define, '--cron', '0 3 * * *', '--zone', 'Europe/Berlin', '--json');
-    expect(defined).toMatchObject({ exitCode: 0, err: '' });
-    expect(json(defined.out)).toMatchObject({
-      name: 'nightly',
-      queue: 'reports',
-      task: 'greet',
-      input: { kind: 'sales' },
-      cron: '0 3 * * *',
-      zone: 'Europe/Berlin',
-      missed: 'last',
-      overlap: 'queue',
-      options: {},
-    });
-    await run(...define, '--cron', '0 4 * * *', '--missed', 'skip', '--tolerance', '10m', '--priority', 'low');
-
-    const listed = await run('list', '--queue', 'reports', '--json');
-    expect(json(listed.out)).toMatchObject([
-      { cron: '0 4 * * *', zone: 'UTC', missed: 'skip', toleranceMs: 600_000, options: { priority: 'low' } },
-    ]);
-
-    const remove = ['remove', 'nightly', '--queue', 'reports', '--by', 'ann', '--reason', 'moved'];
-    expect(await run(...remove, '--yes', 'weekly')).toMatchObject({ exitCode: 2 });
-    expect(await run(...remove, '--yes', 'nightly')).toMatchObject({
-      exitCode: 0,
-      out: expect.stringContaining(
-        'schedule nightly is removed; a worker whose module declares it defines it again',
-      ) as string,
-    });
-    expect(await run(...remove, '--yes', 'nightly')).toMatchObject({ exitCode: 4 });
-    expect((await run('list', '--queue', 'reports')).out).toContain('no schedules in queue reports; define one:');
-
-    const audit = await runCommand(table, 'audit', '--json');
-    const acts = (json(audit.out) as { verb: string; target: string; outcome?: string }[])
-      .filter(({ target }) => target === 'reports/nightly')
-      .map(({ verb, outcome }) => `${verb}: ${outcome ?? ''}`);
-    expect(acts.toReversed()).toEqual([
-      'schedule.define: defined',
-      'schedule.define: defined',
-      'schedule.remove: removed',
-      'schedule.remove: gone',
-    ]);
-  });
-
   test('takes what enqueue takes; runs, pauses and resumes a schedule, each written to the audit log', async () => {
     const of = ['--queue', 'acts', '--by', 'ann'];
     const flags = ['--overlap', 'skip', '--timeout', '5m', '--key', 'k', '--rate', '10/1m', '--jitter', '30s'];

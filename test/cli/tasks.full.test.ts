@@ -31,30 +31,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues, in sepa
     });
   });
 
-  test('says why a task cannot be run', async () => {
-    const { tasks } = table.leasehold;
-    const queue = 'refusals';
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'late', expires: '1ms' });
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'head', key: 'globex', ordered: true });
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'held', key: 'globex', ordered: true });
-    // For as long as the others may need to be refused: a minute.
-    await tasks.enqueue('long', 600, { queue, id: 'first', key: 'acme', limit: 1 });
-    await tasks.enqueue('long', null, { queue, id: 'second', key: 'acme', limit: 1 });
-    const first = startCommand(table, 'tasks', 'run', 'first', '--entry', HOSTILE, '--queue', queue);
-    await expect.poll(async () => (await tasks.get('first', queue))?.state).toBe('running');
-
-    const [late, held, second] = await Promise.all(
-      ['late', 'held', 'second'].map((id) => run('tasks', 'run', id, '--entry', HOSTILE, '--queue', queue)),
-    );
-    first.process.kill('SIGINT');
-    await first.ended;
-
-    expect([late?.exitCode, held?.exitCode, second?.exitCode]).toEqual([5, 5, 5]);
-    expect(late?.err).toMatch(/task late of queue refusals expired at .* ago\)/);
-    expect(held?.err).toContain('task held of queue refusals waits in the line of globex: only its head can be run');
-    expect(second?.err).toContain('task second of queue refusals cannot start: its key acme is at its limit of 1');
-  });
-
   test('waits for running tasks of a paused queue, and leaves its waiting tasks', async () => {
     const queue = ['--queue', 'stopping'];
     // For longer than it takes to see that a queue is at rest.

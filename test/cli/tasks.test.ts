@@ -33,21 +33,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     return file;
   };
 
-  test('adds a task once', async () => {
-    const first = await run('enqueue', 'fine', '{"n": 1}', '--id', 'once', '--priority', 'high');
-    const again = await run('enqueue', 'fine', '{"n": 1}', '--id', 'once');
-    const other = await run('enqueue', 'fine', '{"n": 2}', '--id', 'once');
-
-    expect([first.out, again.out, other.exitCode]).toEqual(['added once\n', 'already exists: once\n', 5]);
-    expect(other.err).toContain('task once of queue default exists already (ready) with other input');
-    expect(await json('tasks', 'show', 'once')).toMatchObject({
-      state: 'ready',
-      name: 'fine',
-      input: { n: 1 },
-      priority: 'high',
-    });
-  });
-
   test('shows an input that its row has deflated, here and to programs', async () => {
     const input = { n: 1, text: 'a long story '.repeat(100) };
     await run('enqueue', 'fine', JSON.stringify(input), '--id', 'long', '--queue', 'long');
@@ -171,56 +156,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     });
   });
 
-  test('lists tasks by state, and makes one due before its time', async () => {
-    const queue = ['--queue', 'lab'];
-    await run('enqueue', 'fine', '{"n": 3}', '--id', 'now', ...queue);
-    await run('enqueue', 'fine', '{"n": 4}', '--id', 'tomorrow', '--delay', '1d', ...queue);
-
-    expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toMatchObject([{ id: 'now' }]);
-    expect(await json('tasks', 'list', '--state', 'delayed', ...queue)).toMatchObject([{ id: 'tomorrow' }]);
-    expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
-    expect(await json('audit', '--limit', '1')).toMatchObject([
-      {
-        verb: 'task.run-now',
-        target: expect.stringMatching(/^lab\/tomorrow \d+$/) as string,
-        by: 'ada',
-        reason: 'retried by hand',
-        outcome: 'rescheduled',
-      },
-    ]);
-    expect(await json('tasks', 'list', '--state', 'ready', ...queue)).toHaveLength(2);
-    const cancelled = await run('tasks', 'cancel', 'tomorrow', '--reason', 'not wanted', '--yes', 'tomorrow', ...queue);
-    expect(cancelled).toMatchObject({ exitCode: 0, out: 'cancelled tomorrow\n' });
-    expect(await run('tasks', 'show', 'nobody', ...queue)).toMatchObject({ exitCode: 4 });
-  });
-
-  test('runs a task here, and brings it back when it is dead', async () => {
-    const queue = ['--queue', 'bench'];
-    await run('enqueue', 'fine', '{"n": 3}', '--id', 'good', ...queue);
-    await run('enqueue', 'gave.up', '--id', 'hopeless', ...queue);
-
-    const done = await run('tasks', 'run', 'good', '--entry', HOSTILE, ...queue);
-    const again = await run('tasks', 'run', 'good', '--entry', HOSTILE, ...queue);
-    const failed = await run('tasks', 'run', 'hopeless', '--entry', HOSTILE, ...queue);
-
-    expect([done.exitCode, again.exitCode]).toEqual([0, 5]);
-    expect(failed).toMatchObject({ exitCode: 1, out: 'dead: DoNotRetry: this will never work\n' });
-    expect((await run('tasks', 'show', 'hopeless', ...queue)).out).toMatch(
-      /^stack of the attempt with token \d+\n {2}.*this will never work\n {6}at .*hostile\.ts:\d+/m,
-    );
-    expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({
-      failure: { stack: expect.stringContaining('hostile.ts') as string },
-    });
-    expect(await json('tasks', 'list', '--state', 'dead', ...queue)).toMatchObject([{ id: 'hopeless' }]);
-    expect(await json('tasks', 'retry', '--all', '--yes', 'bench', ...queue)).toEqual({ retried: 1 });
-    expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });
-    expect(await json('audit', '--limit', '1')).toMatchObject([
-      { verb: 'queue.retry', target: 'bench/*', reason: 'retried by hand', outcome: '1 retried' },
-    ]);
-    const late = await run('tasks', 'cancel', 'good', '--reason', 'late', '--yes', 'good', ...queue);
-    expect(late).toMatchObject({ exitCode: 5 });
-  });
-
   test('retries the dead tasks that each option selects', async () => {
     const queue = ['--queue', 'graves'];
     for (const id of ['a', 'b', 'c']) await run('enqueue', 'gave.up', '--id', id, ...queue);
@@ -232,55 +167,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await retried('--error', 'another')).toEqual({ retried: 0 });
     expect(await retried('--limit', '2')).toEqual({ retried: 2 });
     expect(await retried()).toEqual({ retried: 1 });
-  });
-
-  test('writes down why tasks were retried', async () => {
-    const queue = ['--queue', 'audited', '--by', 'ada'];
-    await table.leasehold.tasks.enqueue('fine', null, { id: 'one', queue: 'audited', delay: '1d' });
-    const why = (reason: string): string[] => ['--reason', reason, ...queue];
-
-    await run('tasks', 'retry', 'one', ...why('it is wanted today'));
-    await run('tasks', 'cancel', 'one', '--yes', 'one', ...why('too early'));
-    await run('tasks', 'retry', 'one', ...why('a mistake'));
-    await run('tasks', 'retry', '--all', '--name', 'fine', '--yes', 'audited', ...why('the store is up'));
-
-    const target: unknown = expect.stringMatching(/^audited\/one \d+$/);
-    expect(await json('audit', '--limit', '4')).toMatchObject([
-      { verb: 'queue.retry', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 retried' },
-      { verb: 'task.retry', target, reason: 'a mistake', outcome: 'retried' },
-      { verb: 'task.cancel', target, reason: 'too early' },
-      { verb: 'task.run-now', target, reason: 'it is wanted today', outcome: 'rescheduled' },
-    ]);
-  });
-
-  test('recognizes a queue by its tasks, workers or row, and suggests a similar name', async () => {
-    await run('queues', 'pause', 'photos', '--reason', 'maintenance');
-    const end = await run('queues', 'stats', 'photo');
-
-    expect(end).toMatchObject({ exitCode: 4, out: '' });
-    expect(end.err).toContain(
-      'there is no queue photo: it has no task that waits or is dead, and no worker has served it',
-    );
-    expect(await run('queues', 'stats', 'photos')).toMatchObject({ exitCode: 0 });
-  });
-
-  test('pauses a queue, and opens it again', async () => {
-    expect((await run('queues', 'pause', 'calm', '--reason', 'maintenance')).out).toBe('queue calm is paused\n');
-    expect(await json('queues', 'stats', 'calm')).toMatchObject({ isPaused: true });
-    expect((await run('queues', 'resume', 'calm', '--reason', 'done')).out).toBe('queue calm is active\n');
-    expect(await json('audit', '--limit', '2')).toMatchObject([
-      { verb: 'queue.resume' },
-      { verb: 'queue.pause', target: 'calm' },
-    ]);
-  });
-
-  test('waits until a queue is drained, or gives up', async () => {
-    await run('enqueue', 'fine', '--id', 'w', '--queue', 'draining');
-
-    expect(await run('queues', 'drain', 'empty')).toMatchObject({ exitCode: 0, out: 'queue empty is drained\n' });
-    const late = await run('queues', 'drain', 'draining', '--timeout', '300ms');
-    expect(late).toMatchObject({ exitCode: 1 });
-    expect(late.err).toContain('1 task due or running');
   });
 
   test('shows the callback of a suspended task in every listing, and answers it', async () => {
