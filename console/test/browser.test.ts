@@ -1,24 +1,13 @@
 /** The console in a real browser: its live views, and a person's actions. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RunningConsole } from '../server/server.ts';
-import { SHARDS, TABLE_NAME, startPlatform } from '../../examples/platform/platform.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { browsedConsole, canBrowse, openOn, openPage, visit } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';
 import { MARKUP } from './support/console-scene.ts';
-import type { DiaryLine } from '../../test/support/tasks-modules/diary.ts';
 import { SOON_TOLD } from '../../test/support/patient.ts';
 import { claimOf, enqueued, stamp } from '../../test/support/tasks.ts';
-
-const endpoint = inject('embeddedEndpoint');
-const chromium = findChromium();
-const isRunnable = endpoint !== null && chromium !== undefined;
 
 /** A badge with this text in the page's body. */
 const badge = (page: Page, text: string) => page.locator('main .badge', { hasText: new RegExp(`^${text}$`) });
@@ -219,69 +208,5 @@ describe.skipIf(!canBrowse)('the console in a browser', () => {
     await page.goto(again.invite());
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await again.close();
-  });
-});
-
-describe.skipIf(!isRunnable)('the console with real workers', () => {
-  test('shows that a worker was killed, and that another has taken its task over', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
-    const platform = await startPlatform({
-      engine: { kind: 'embedded' },
-      queue: 'default',
-      onEvent: () => undefined,
-      tasksEntry: fileURLToPath(new URL('../../test/support/tasks-modules/diary.ts', import.meta.url)),
-      maxWorkers: 2,
-      concurrency: 1,
-      // A worker that is only slow must not lose its session.
-      sessionTtlMs: 6_000,
-      workerTimeoutMs: 60_000,
-      deadlineMarginMs: 5_000,
-      workerMemoryMb: 256,
-      tickMs: 250,
-      duplicateTickRate: 0,
-      maxClockSkewMs: 200,
-    });
-    const browser = await launchBrowser(chromium ?? '');
-    const running = await openConsole(
-      { endpoint: platform.engine.endpoint, table: TABLE_NAME },
-      { shards: SHARDS, maxClockSkewMs: 200 },
-    );
-    try {
-      const file = path.join(folder, 'diary.jsonl');
-      await platform.tasks.enqueue('diary', { file }, { id: 'patient' });
-      await using opened = await openOn(browser, running, 'task?queue=default&id=patient');
-      const { page } = opened;
-      platform.startSchedule();
-      await badge(page, 'running').first().waitFor();
-      const holder = async () => (await page.locator('.holder code').textContent()) ?? '';
-      const first = await holder();
-
-      // Find it by its process: the first ticks may start a second worker, which finds nothing and exits.
-      await expect.poll(() => readFileSync(file, 'utf8')).toContain('\n');
-      const [line = ''] = readFileSync(file, 'utf8').split('\n');
-      const { pid: writer } = JSON.parse(line) as DiaryLine;
-      const victim = platform.lambda.environments().find(({ pid, state }) => pid === writer && state === 'busy');
-      if (victim === undefined) throw new Error('no worker is at work');
-      platform.lambda.kill(victim.id);
-
-      // The history of the row: the first attempt died, and another worker has it.
-      await badge(page, 'died').waitFor();
-      expect(await holder()).not.toBe(first);
-      expect(await page.locator('.timeline rect.attempt').count()).toBe(2);
-      await badge(page, 'done').first().waitFor();
-
-      await visit(page, 'overview');
-      // On a busy machine another worker's session may have expired as well.
-      await page
-        .getByRole('row', { name: /worker\/default .*expired/ })
-        .first()
-        .waitFor();
-      expect(opened.complaints).toEqual([]);
-    } finally {
-      await running.close();
-      await browser.close();
-      await platform.stop();
-      rmSync(folder, { recursive: true });
-    }
   });
 });

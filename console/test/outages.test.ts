@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
 import { openOn, openPage } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';
-import { outlastOutage } from './support/outage.ts';
 import { openTunnel } from './support/tunnel.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
@@ -11,6 +10,8 @@ import { closeCommandTable, openCommandTable } from '../../test/support/command-
 const endpoint = inject('embeddedEndpoint');
 const chromium = findChromium();
 const CUT_MS = 5_000;
+/** For how long the store is away after the page has noticed it. */
+const AWAY_MS = 20_000;
 
 describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
   let table: CommandTable;
@@ -56,7 +57,29 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
     await using opened = await openOn(browser, running, 'overview');
     await opened.page.locator('tbody td.quiet time').first().waitFor();
 
-    await outlastOutage(opened.page, tunnel, 20_000);
+    const { page } = opened;
+    const banner = page.locator('.trouble');
+    const updated = page.locator('tbody td.quiet time').first();
+    const colour = () => page.evaluate("getComputedStyle(document.querySelector('.figure b')).color");
+    const usual = await colour();
+    tunnel.stall();
+    await banner.getByText(/^The table has not answered since \d.* Shown: as of then\. Trying again\./).waitFor();
+    expect(await page.locator('#bar .feed').getAttribute('class')).toContain('stale');
+    expect(await page.locator('#bar .feed').textContent()).toBe('Not up to date');
+    expect(await colour()).not.toBe(usual);
+    expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
+
+    // Ages continue by the browser's clock, and the technical text can be opened.
+    await page.waitForTimeout(AWAY_MS);
+    await expect.poll(() => updated.textContent()).toMatch(/^(?:[5-9]|\d\d+) s ago|min ago/);
+    await banner.locator('summary').click();
+    expect(await banner.locator('details').textContent()).toContain('gave up');
+
+    tunnel.flow();
+    await banner.waitFor({ state: 'detached' });
+    await page.locator('#bar .feed.live').waitFor();
+    await expect.poll(() => updated.textContent()).toMatch(/^(?:now|[2-4] s ago)$/);
+    expect(await colour()).toBe(usual);
 
     await browser.close();
     await running.close();
