@@ -48,44 +48,6 @@ const invoke = (input: InvokeCommandInput) => client.send(new InvokeCommand(inpu
 const parsed = (payload: { transformToString(): string } | null | undefined): unknown =>
   JSON.parse(payload?.transformToString() ?? 'null');
 
-describe('Invoke', () => {
-  test('answers with what the handler returned', async () => {
-    const answer = await invoke({ FunctionName: 'count', Payload: '{"a":1}' });
-
-    expect(answer).toMatchObject({ StatusCode: 200, ExecutedVersion: '$LATEST' });
-    expect(answer.FunctionError).toBeUndefined();
-    expect(parsed(answer.Payload)).toMatchObject({
-      event: { a: 1 },
-      context: { awsRequestId: answer.$metadata.requestId },
-    });
-  });
-
-  test('marks the failure of a function, which is still an answer', async () => {
-    const { StatusCode, FunctionError, Payload } = await invoke({
-      FunctionName: 'single',
-      Payload: '{"act":"throw"}',
-    });
-
-    expect({ StatusCode, FunctionError }).toEqual({ StatusCode: 200, FunctionError: 'Unhandled' });
-    expect(parsed(Payload)).toMatchObject({
-      errorType: 'ThumbnailError',
-      errorMessage: 'no such picture',
-      trace: expect.arrayContaining(['ThumbnailError: no such picture']) as string[],
-    });
-  });
-
-  test('accepts an event and answers before it is delivered', async () => {
-    const { StatusCode, Payload, $metadata } = await invoke({
-      FunctionName: 'count',
-      InvocationType: 'Event',
-      Payload: '{}',
-    });
-
-    expect({ StatusCode, answer: parsed(Payload) }).toEqual({ StatusCode: 202, answer: null });
-    await events.until('invocationEnded', ({ requestId }) => requestId === $metadata.requestId);
-  });
-});
-
 describe('a refusal', () => {
   test.each([
     { origin: 'https://evil.example' },

@@ -70,36 +70,6 @@ describe('a file of tasks', () => {
     return runStart('--tasks', file, '--entry', HOSTILE, '--no-kill', '--no-console', ...flags);
   }
 
-  test('names each line that it cannot use, and runs all others', async () => {
-    const run = await runFile([
-      // As some editors save it.
-      '\uFEFF{"name": "fine", "id": "a", "input": {"n": 1}}',
-      '{"name": "fine", "input": {',
-      { name: 'unheard.of', input: {} },
-      { name: 'fine', id: 'wrong', input: { n: 'text' } },
-      { name: 'fine', id: 'large', input: { n: 1, pad: 'x'.repeat(400_000) } },
-      { name: 'fine', id: 'a', input: { n: 2 } },
-      { name: 'fine', id: 'a', input: { n: 1 } },
-      { name: 'fine', id: 'typo', input: { n: 1 }, prioriti: 'high' },
-      { name: 'fine', id: 'b', input: { n: 1 }, priority: 'highest' },
-      '[]',
-      { name: 'fine', id: '', input: { n: 1 } },
-      { name: 'fine', id: 'last', input: { n: 3 }, priority: 'high', expires: '1h', onDuplicate: 'keep' },
-    ]);
-
-    expect(run.verdict).toMatchObject({ tasks: 2, done: 2, dead: 0, lost: 0, rejected: 9 });
-    expect(run.exitCode).toBe(1);
-    expect(run.said).toContain('line 2 rejected: not JSON');
-    expect(run.said).toContain('line 3 rejected: no task is named "unheard.of": the module defines');
-    expect(run.said).toContain('line 4 rejected: the input of task wrong does not fit the schema of fine: n:');
-    expect(run.said).toMatch(/line 5 rejected: the input of task large has 400\d+ bytes as JSON: at most 393216 fit/);
-    expect(run.said).toContain('line 6 rejected: id "a" stands in line 1 for other work');
-    expect(run.said).toContain('line 8 rejected: unknown field "prioriti"');
-    expect(run.said).toContain('line 9 rejected: priority = "highest": must be one of high, normal, low');
-    expect(run.said).toContain('line 10 rejected: not a JSON object');
-    expect(run.said).toContain('line 11 rejected: task id is empty');
-  });
-
   test('survives tasks that throw, never end, exit, or boast: each is dead and named, and all others are done', async () => {
     const fine = Array.from({ length: 30 }, (_, n) => ({ name: 'fine', id: `fine-${n}`, input: { n } }));
     const bad = ['throws', 'throws.nonsense', 'gave.up', 'never.ends', 'exits', 'boasts'];
@@ -120,16 +90,6 @@ describe('a file of tasks', () => {
     expect(run.said).toMatch(/dead +boasts: DoNotRetry: the result of task boasts of queue .* has 100011 bytes/);
   });
 
-  test('survives a task that allocates until its worker is killed', async () => {
-    const run = await runFile([
-      { name: 'allocates', id: 'hoard', input: null },
-      { name: 'fine', id: 'neighbour', input: { n: 1 } },
-    ]);
-
-    expect(run.verdict).toMatchObject({ tasks: 2, done: 1, dead: 1, lost: 0 });
-    expect(run.said).toMatch(/dead +hoard: WorkerDied: its worker died 1 times/);
-  });
-
   test('stays after the verdict until it is interrupted, which is then no failure, on the engine in memory', async () => {
     const file = path.join(folder, 'one.jsonl');
     await writeFile(file, JSON.stringify({ name: 'fine', id: 'one', input: { n: 1 } }));
@@ -138,13 +98,5 @@ describe('a file of tasks', () => {
     const run = await runStartUntil(/^stays .*\n/m, ...flags);
 
     expect(run).toMatchObject({ exitCode: 0, verdict: { tasks: 1, done: 1 } });
-  });
-
-  test('hands tasks back before the deadline, with progress kept and no attempt counted', async () => {
-    // Nine seconds of work in invocations of eight, whose last two seconds are the margin: enough for a busy machine to hand back.
-    const times = ['--timeout', '8s', '--session-ttl', '6s'];
-    const run = await runFile([{ name: 'long', id: 'long', input: 90 }], ...times);
-
-    expect(run.verdict).toMatchObject({ tasks: 1, done: 1, dead: 0, lost: 0, takeovers: 0 });
   });
 });

@@ -14,15 +14,11 @@ type Act =
   | { readonly act: 'allocate' }
   | { readonly act: 'answerTooMuch' }
   | { readonly act: 'wait'; readonly ms: number }
-  | { readonly act: 'spawn'; readonly then: 'hang' | 'exit' }
-  | { readonly act: 'print'; readonly lines: number }
-  | { readonly act: 'failTimes'; readonly times: number };
+  | { readonly act: 'spawn'; readonly then: 'hang' | 'exit' };
 
 class ThumbnailError extends Error {
   override readonly name = 'ThumbnailError';
 }
-
-let failures = 0;
 
 export async function handler(event: Act): Promise<unknown> {
   switch (event.act) {
@@ -58,13 +54,6 @@ export async function handler(event: Act): Promise<unknown> {
       console.log('spawned');
       return event.then === 'exit' ? process.exit(0) : hang();
     }
-    case 'print':
-      for (let line = 1; line <= event.lines; line++) console.log(`${line} ${'.'.repeat(100)}`);
-      return null;
-    case 'failTimes':
-      failures++;
-      if (failures <= event.times) throw new ThumbnailError(`failure ${failures}`);
-      return { failures };
   }
 }
 

@@ -7,18 +7,6 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 
 const retry = { maxAttempts: 2, backoff: '50ms' } as const;
 
-export const allocates = defineTask({
-  name: 'allocates',
-  retry: { maxAttempts: 1 },
-  async run() {
-    const hoard: unknown[] = [];
-    for (;;) {
-      hoard.push(Array.from({ length: 500_000 }, (_, index) => ({ index })));
-      await sleep(1);
-    }
-  },
-});
-
 export const boasts = defineTask({
   name: 'boasts',
   retry,
