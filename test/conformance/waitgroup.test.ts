@@ -309,32 +309,6 @@ describeCrowd('the wait group', (start) => {
     });
   });
 
-  describe('a lost response', () => {
-    test.each(['add', 'done', 'lease', 'seal'] as const)(
-      'counts nothing twice after an unanswered %s',
-      async (verb) => {
-        const group = await openIn(here);
-        const session = await here.session();
-        await group.add(['a']);
-        here.driver.accidents.push('dropResponse');
-
-        const verbs: Record<typeof verb, () => Promise<unknown>> = {
-          add: () => group.add(['b']),
-          done: () => group.done('a'),
-          lease: () => group.lease('a', session),
-          seal: () => group.seal(),
-        };
-        await here.live(verbs[verb]());
-
-        await group.seal();
-        const pending = { add: ['a', 'b'], done: [], lease: ['a'], seal: ['a'] }[verb];
-        expect(await found(group)).toMatchObject(
-          pending.length === 0 ? { kind: 'complete', members: 1 } : { kind: 'pending', pending },
-        );
-      },
-    );
-  });
-
   test('costs one unit to make', async () => {
     expect(await here.costOf(() => openIn(here))).toMatchObject({ requests: 2, writeUnits: 1 });
   });

@@ -114,22 +114,3 @@ describe('commands in documents', () => {
     expect(all.flatMap(shellCommands).length).toBeGreaterThan(20);
   });
 });
-
-describe('the check itself', () => {
-  const planted = (text: string): string[] => complaints({ path: 'planted.md', text });
-  const block = (line: string): string => `\`\`\`sh\n${line}\n\`\`\``;
-
-  test.each([
-    ['a script that is not there', block('npm run nothing')],
-    ['one in a sentence', 'Use `npm run nothing`.'],
-    ['a command that is not there', block('npx leasehold explode')],
-    ['a command below one', block('leasehold tasks explode')],
-    ['an option that is not there', block('leasehold tasks list --colour red')],
-    ['one behind a pipe', block('echo x | leasehold tasks list --colour')],
-    ['one behind a variable', block('LEASEHOLD_TABLE=x leasehold explode')],
-    ['a program that is not there', block('node examples/nothing/main.ts')],
-    ['an option that was forgotten', block('npx leasehold queues resume mail')],
-  ])('finds %s', (_what, text) => {
-    expect(planted(text)).toHaveLength(1);
-  });
-});

@@ -141,23 +141,3 @@ describe('the invariants of ARCHITECTURE', () => {
     expect(named.filter((rule) => !(texts.get(rule) ?? '').includes(id))).toEqual([]);
   });
 });
-
-describe('the check itself', () => {
-  const planted = (text: string): Document => ({ path: 'planted.md', text });
-
-  test.each([
-    ['a file that is not there', 'See `shared/nowhere.ts`.', missingPlaces],
-    ['one of several files', 'See `shared/lock/{lock,nowhere}.ts`.', missingPlaces],
-    ['a bare file', 'See `nowhere.ts`.', missingPlaces],
-    ['a function that is not there', 'See `judgeNobody`.', missingSymbols],
-    ['a constant that is not there', 'See `NOBODY_IS_THERE`.', missingSymbols],
-    ['a symbol of another file', 'See `judgeSession` in `shared/coordination/lock/lock-record.ts`.', misplacedSymbols],
-    [
-      'the second of two symbols',
-      'See `judgeSession` and `judgeLock` in `shared/session/session-record.ts`.',
-      misplacedSymbols,
-    ],
-  ])('finds %s', (_what, text, complaints) => {
-    expect(complaints(planted(text))).toHaveLength(1);
-  });
-});
