@@ -83,16 +83,6 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     expect(versions?.found).toMatch(/^leasehold 1\.0\.0, rows of schema \d+, Node /);
   });
 
-  test('reports a missing table even if it has to read the names in it', async () => {
-    const missing = { endpoint: table.endpoint, table: `${table.table}-missing` };
-
-    const doctor = await runCommand(missing, 'doctor', '--entry', ENTRY, '--json');
-
-    expect(doctor.exitCode).toBe(1);
-    const { findings } = JSON.parse(doctor.out) as { findings: Finding[] };
-    expect(findings.map(({ check, health }) => [check, health])).toContainEqual(['table', 'broken']);
-  });
-
   test('reports every fault of a foreign table, and how to repair it', async () => {
     const foreign = { endpoint: table.endpoint, table: `${table.table}-foreign` };
     await table.client.send(
@@ -219,13 +209,5 @@ describe('help', () => {
       expect(end).toMatchObject({ exitCode: 0, err: '' });
       expect(end.out).toContain('Examples:');
     }
-  });
-
-  test('prices a queue without a request', async () => {
-    const end = await runHere(['cost', '--tasks-per-day', '1e6', '--seconds-per-task', '2', '--json']);
-
-    expect(end.exitCode).toBe(0);
-    expect(JSON.parse(end.out)).toMatchObject({ workersAtPeak: 4, shardsNeeded: 1 });
-    expect(await runHere(['cost', '--tasks-per-day', '-1'])).toMatchObject({ exitCode: 2 });
   });
 });

@@ -167,11 +167,4 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
 
     expect(await working.ended).toMatchObject({ exitCode: 0, out: '3 done, 0 retried, 0 dead\n' });
   });
-
-  test('reports why it cannot load a module', async () => {
-    const end = await run('work', '--entry', './absent.ts');
-
-    expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('there is no');
-  });
 });

@@ -8,7 +8,6 @@ import { createTestKit } from '../../shared/testing/kit.ts';
 import { dataPointsOf } from '../support/cloudwatch.ts';
 
 const ADDRESS = { table: 'leases', queue: 'media' };
-const OF_QUEUE = { service: 'leasehold', ...ADDRESS };
 let printed: string;
 
 beforeEach(() => {
@@ -24,42 +23,12 @@ afterEach(() => {
 
 const points = () => dataPointsOf(printed);
 
-test('records each value for its queue and for its task, as a value and not as a sum', () => {
-  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['resize']);
-  times.record('resize', { waitMs: 12.4 });
-  times.record('resize', { waitMs: 900 });
-  times.record('resize', { runMs: 30, endToEndMs: 1_000 });
-  times.write();
-
-  const seen = points().map(({ name, dimensions, value }) => [name, dimensions, value]);
-  for (const dimensions of [OF_QUEUE, { ...OF_QUEUE, task: 'resize' }])
-    for (const [name, value] of [
-      ['TaskWaitMs', 12],
-      ['TaskWaitMs', 900],
-      ['TaskRunMs', 30],
-      ['TaskEndToEndMs', 1_000],
-    ] as const)
-      expect(seen).toContainEqual([name, dimensions, value]);
-  expect(seen).toHaveLength(8);
-});
-
 test('records no time below zero, which clocks that differ may show', () => {
   const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, []);
   times.record('resize', { waitMs: -40 });
   times.write();
 
   expect(points().map(({ value }) => value)).toEqual([0]);
-});
-
-test('records the times of other names for the queue only', () => {
-  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['first']);
-  for (const name of ['first', 'second', 'gone']) times.record(name, { runMs: 1 });
-  times.write();
-
-  const counts = new Map<string, number>();
-  for (const { dimensions } of points())
-    counts.set(dimensions.task ?? 'the queue', (counts.get(dimensions.task ?? 'the queue') ?? 0) + 1);
-  expect(Object.fromEntries(counts)).toEqual({ 'the queue': 3, first: 1 });
 });
 
 test('writes a thousand values as lines of at most a hundred, without loss or confusion of names', () => {

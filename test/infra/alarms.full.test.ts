@@ -20,22 +20,6 @@ interface Alarm {
 }
 
 describe('alarms and dashboard', () => {
-  test('the waker of several queues has its alarms once, and without a waker there are none of it', () => {
-    const { stack, workers } = synthesize();
-    const { table } = workers;
-    for (const queue of ['a', 'b']) new TaskWorkers(stack, queue, { entry: ENTRY, queue, table });
-    const ofWaker = (from: Template) =>
-      alarmsOf(from).filter(({ AlarmDescription }) => AlarmDescription.includes('#runbook-waker'));
-    const [silent] = ofWaker(Template.fromStack(stack)).filter(({ AlarmDescription }) =>
-      AlarmDescription.endsWith('silent'),
-    );
-
-    expect(ofWaker(Template.fromStack(stack))).toHaveLength(3);
-    for (const queue of ['media', 'a', 'b'])
-      expect(JSON.stringify(silent)).toContain(`{"Name":"queue","Value":"${queue}"}`);
-    expect(ofWaker(synthesize({ wakeOnEnqueue: false }).template())).toEqual([]);
-  });
-
   test('the alarms of the waker reach the topic of each queue, once', () => {
     const { stack, workers } = synthesize();
     const [one, other] = [new Topic(stack, 'One'), new Topic(stack, 'Other')];
@@ -47,17 +31,6 @@ describe('alarms and dashboard', () => {
     );
 
     expect(ofWaker.map(({ AlarmActions }) => AlarmActions)).toEqual([topics, topics, topics]);
-  });
-
-  test('no alarm reads more metrics than CloudWatch allows, for any number of queues', () => {
-    const { stack, workers } = synthesize();
-    for (let n = 0; n < 11; n++)
-      new TaskWorkers(stack, `Q${n}`, { entry: ENTRY, queue: `q${n}`, table: workers.table, dashboard: false });
-    const read = alarmsOf(Template.fromStack(stack)).map(
-      ({ Metrics = [] }) => Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length,
-    );
-
-    expect(Math.max(...read)).toBe(10);
   });
 
   test('shows each alarm of a queue and of its waker on the dashboard', () => {
@@ -142,16 +115,6 @@ describe('an alarm rings for what every tick reports', () => {
     // Two hours of five minutes each, the first tick at the very beginning.
     expect(states.slice(0, 24)).toEqual(Array.from({ length: 24 }, () => 'alarm'));
     expect(states[24]).toBe('ok');
-  });
-
-  test("creates the dead man's alarm only after the tick's source", () => {
-    const template = synthesize().template();
-    const [schedule] = Object.keys(template.findResources('AWS::Scheduler::Schedule'));
-
-    template.hasResource('AWS::CloudWatch::Alarm', {
-      DependsOn: Match.arrayWith([schedule!]),
-      Properties: { AlarmDescription: Match.stringLikeRegexp('oldest-ready-task') },
-    });
   });
 });
 

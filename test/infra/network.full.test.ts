@@ -1,44 +1,11 @@
 import { Stack, Validations } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
-import type { IVpc } from 'aws-cdk-lib/aws-ec2';
-import { SecurityGroup, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, test } from 'vitest';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, newApp, synthesize } from './synthesize.ts';
 
 describe('a network', () => {
-  test('is the worker’s alone, with the rights to make its interfaces', () => {
-    const stack = new Stack(newApp(), 'Theirs');
-    // The construct library's own types disagree where an absent property is not an undefined one.
-    const vpc = new Vpc(stack, 'Network') as IVpc;
-    const group = new SecurityGroup(stack, 'Group', { vpc });
-    new TaskWorkers(stack, 'Media', {
-      entry: ENTRY,
-      queue: 'media',
-      vpc,
-      securityGroups: [group],
-      vpcSubnets: { subnetType: SubnetType.PRIVATE_WITH_EGRESS },
-    });
-    const template = Template.fromStack(stack);
-
-    template.hasResourceProperties('AWS::Lambda::Function', {
-      Description: 'Runs tasks of the queue media',
-      VpcConfig: {
-        SubnetIds: vpc.privateSubnets.map(({ subnetId }): unknown => stack.resolve(subnetId)),
-        SecurityGroupIds: [stack.resolve(group.securityGroupId)],
-      },
-    });
-    template.hasResourceProperties('AWS::Lambda::Function', {
-      Description: 'Invokes workers for the queue media',
-      VpcConfig: Match.absent(),
-    });
-    const roles = Object.entries(template.findResources('AWS::IAM::Role'))
-      .filter(([, { Properties }]) => JSON.stringify(Properties).includes('AWSLambdaVPCAccessExecutionRole'))
-      .map(([id]) => id);
-    expect(roles).toEqual([expect.stringContaining('WorkerHandlerRole')]);
-  });
-
   test('passes the checks of its construct', () => {
     const app = newApp();
     const stack = new Stack(app, 'Theirs');

@@ -7,8 +7,7 @@ import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import type { WorkerSettings } from '../../infra/validate.ts';
 import { Waker } from '../../infra/waker.ts';
-import { statementsOf } from './policy.ts';
-import { ENTRY, newApp, newStack, printNoWarning, synthesize } from './synthesize.ts';
+import { ENTRY, newApp, newStack, printNoWarning } from './synthesize.ts';
 
 describe('waking on enqueue', () => {
   const keysOf = (...queues: string[]): string =>
@@ -20,28 +19,6 @@ describe('waking on enqueue', () => {
         },
       },
     });
-
-  test('creates neither stream nor function if it is off', () => {
-    const template = synthesize({ wakeOnEnqueue: false }).template();
-
-    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 0);
-    template.resourceCountIs('AWS::Lambda::Function', 2);
-    template.allResourcesProperties('AWS::DynamoDB::Table', { StreamSpecification: Match.absent() });
-  });
-
-  test('invokes the waker for tasks that were inserted, by a stream of keys only', () => {
-    const template = synthesize().template();
-
-    template.hasResourceProperties('AWS::DynamoDB::Table', { StreamSpecification: { StreamViewType: 'KEYS_ONLY' } });
-    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      FunctionName: { Ref: Match.stringLikeRegexp('^MediaTableWaker') },
-      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^MediaTable'), 'StreamArn'] },
-      StartingPosition: 'LATEST',
-      MaximumRecordAgeInSeconds: 60,
-      MaximumRetryAttempts: 2,
-      FilterCriteria: { Filters: [{ Pattern: keysOf('media') }] },
-    });
-  });
 
   test('uses one function for all queues of a table, with their non-default settings, without queues that opted out', () => {
     const stack = newStack();
@@ -74,19 +51,6 @@ describe('waking on enqueue', () => {
         },
       },
     });
-  });
-
-  test('lets the waker look and start, and write no task', () => {
-    const template = synthesize().template();
-    const [role] = Object.keys(template.findResources('AWS::IAM::Role')).filter((id) => id.includes('Waker'));
-    const statements = statementsOf(template, role ?? '');
-    const writing = statements.filter(({ Action }) => /PutItem|UpdateItem|DeleteItem/.test(JSON.stringify(Action)));
-
-    expect(JSON.stringify(statements)).toContain('dynamodb:GetRecords');
-    expect(JSON.stringify(statements)).toContain('lambda:InvokeFunction');
-    expect(JSON.stringify(writing)).toContain('permits#media');
-    expect(JSON.stringify(writing)).not.toContain('task#');
-    expect(JSON.stringify(writing)).not.toContain('tick#');
   });
 
   test('is in each stack whose queues share a table of another, and DynamoDB allows two', () => {
