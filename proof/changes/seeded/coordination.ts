@@ -2,7 +2,6 @@ import type { Mutant } from '../change.ts';
 
 const SEMAPHORE = 'shared/coordination/semaphore/row/semaphore-statements.ts';
 const RULES = 'shared/coordination/semaphore/semaphore.ts';
-const CLIENT = 'shared/coordination/semaphore/semaphore-client.ts';
 const RATE_LIMIT = 'shared/coordination/ratelimit/row/ratelimit-statements.ts';
 const WAIT_GROUP = 'shared/coordination/waitgroup/row/waitgroup-statements.ts';
 const changes = { coordinationShare: 0.8, lockShare: 0 } as const;
@@ -27,30 +26,12 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     changes,
   },
   {
-    id: 'X125',
-    what: 'an evicted permit opens after the lock-delay, though its holder hears nothing and trusts it',
-    file: CLIENT,
-    from: 'closing: closingOf(session, reading, askedMs)',
-    to: 'closing: closingOf(session, reading, askedMs ?? session?.lockDelayMs)',
-    killedBy: ['I11'],
-    changes,
-  },
-  {
     id: 'X126',
     what: 'a contender takes the capacity of an evicted permit before it opens',
     file: RULES,
     from: '(holder.closedUntil === undefined || openBefore < holder.closedUntil)',
     to: '(holder.closedUntil === undefined)',
     killedBy: ['I11', 'I7'],
-    changes,
-  },
-  {
-    id: 'X127',
-    what: 'the row of an evicted permit says when its lock-delay is over, and its caller hears when its holder has stopped',
-    file: SEMAPHORE,
-    from: 'closedFrom(stamp.now, eviction)],',
-    to: 'closedFrom(stamp.now, { ...eviction, trustedUntil: 0 })],',
-    killedBy: ['I11'],
     changes,
   },
   {

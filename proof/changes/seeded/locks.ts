@@ -1,7 +1,6 @@
 import type { Mutant } from '../change.ts';
 
 const RECORD = 'shared/session/session-record.ts';
-const CLIENT = 'shared/coordination/lock/lock-client.ts';
 const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
@@ -23,15 +22,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     from: 'Math.max(lockDelayMs === 0 ? 0 : now + lockDelayMs, until)',
     to: 'Math.max(lockDelayMs === 0 ? 0 : now + lockDelayMs, Math.min(until, 0))',
     killedBy: ['I1', 'I11'],
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'X124',
-    what: 'a key that is released by force asks for no time of its holder, whose session is live',
-    file: CLIENT,
-    from: 'taking: { tell, ...closingOf(session, reading, askedMs) }',
-    to: 'taking: { tell, ...closingOf(session, reading, askedMs ?? session?.lockDelayMs) }',
-    killedBy: ['I1'],
     changes: { lockShare: 0.8 },
   },
   {

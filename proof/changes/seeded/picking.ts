@@ -53,15 +53,6 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
     changes: { tenants: true },
   },
   {
-    id: 'K8',
-    what: "workers use their copy of the queue's row for twenty seconds",
-    file: 'shared/tasks/worker/queue-state.ts',
-    from: 'this.#staleAtMonotonicMs = now + FRESH_MS;',
-    to: 'this.#staleAtMonotonicMs = now + 4 * FRESH_MS;',
-    killedBy: ['PAUSE'],
-    changes: { tenants: true, ttlMs: 2_000, invocationMs: 60_000 },
-  },
-  {
     id: 'K7',
     what: 'where no tick looks for it, the first task of a tenant or a line is polled for every 30 s',
     file: 'shared/tasks/picker/partitions.ts',
