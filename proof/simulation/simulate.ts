@@ -5,12 +5,13 @@
  * Exit code 1: a violation, or a run that did not do enough to count.
  */
 import { availableParallelism } from 'node:os';
+import { print } from '../../bench/figures.ts';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Profile, ProfileName } from './profile.ts';
 import { PROFILE_NAMES } from './profile.ts';
 import { makeTurnable } from './knobs/turn.ts';
 import { runMany } from './run-many.ts';
-import { printSummary, summaryOf } from './summary.ts';
+import { summaryOf } from './summary.ts';
 
 // Before anything imports the product.
 makeTurnable();
@@ -68,9 +69,8 @@ async function main({ seed, ...flags }: Flags): Promise<number> {
       process.stderr.write(`${soFar.progress()}\n`);
     },
   });
-  printSummary(tally);
   for (const failure of tally.failures.slice(0, FAILURES_SHOWN)) await printFailure(failure.seed, flags.profile);
-  if (flags.json) console.log(JSON.stringify(summaryOf(tally)));
+  print(summaryOf(tally), flags.json);
   return tally.failures.length > 0 || tally.shortcomings().length > 0 ? 1 : 0;
 }
 
