@@ -53,7 +53,7 @@ export function askToAct(question) {
         },
         oninput: () => showCommand(form, question),
       },
-      h('p', {}, consequence),
+      h('p', consequence),
       fields,
       hasToken &&
         field(
@@ -74,17 +74,15 @@ export function askToAct(question) {
         { name: 'reason', value: reason, required: true, maxlength: 200, autofocus: reason === '' },
         'Recorded in the audit log with your name.',
       ),
-      h('p', { class: 'refusal', id: 'refusal', role: 'alert', hidden: true }),
+      h('p.refusal', { id: 'refusal', role: 'alert', hidden: true }),
       h(
-        'details',
-        { class: 'command' },
-        h('summary', {}, 'As a command'),
+        'details.command',
+        h('summary', 'As a command'),
         h('pre', { tabindex: 0 }),
         copyButton(() => form.querySelector('pre')?.textContent ?? '', 'the command'),
       ),
       h(
-        'div',
-        { class: 'buttons' },
+        'div.buttons',
         button('Go back', closeDialog),
         h('button', { type: 'submit', class: isFinal ? 'danger' : 'primary' }, confirm),
       ),

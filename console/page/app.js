@@ -164,7 +164,7 @@ function content() {
   if (refusal?.status === 401)
     return [heading('Sign-in expired'), empty('This browser is not signed in.', refusal.message)];
   const banner = trouble(state);
-  if (overview === undefined) return [banner ?? h('p', { class: 'quiet' }, 'Reading the table…')];
+  if (overview === undefined) return [banner ?? h('p.quiet', 'Reading the table…')];
   if (refusal?.status === 404)
     return [
       heading('Not found'),
@@ -186,10 +186,7 @@ function content() {
   // Keep showing the last data while the table does not answer.
   const view = viewOf();
   const isShown = isAnswered && (view?.question === undefined || data !== undefined);
-  return [
-    banner,
-    isShown && view !== undefined ? view.draw(scene) : refusal === undefined && h('p', { class: 'quiet' }, 'Loading…'),
-  ];
+  return [banner, isShown && view !== undefined ? view.draw(scene) : refusal === undefined && h('p.quiet', 'Loading…')];
 }
 
 /** The time of the last news, plus the time since. */

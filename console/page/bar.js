@@ -36,7 +36,7 @@ export function bar(page, { overview, feed, isStale }, on) {
   const [tone, text, act] = FEED[isStale && feed === 'live' ? 'stale' : feed];
   const current = page === 'task' ? 'tasks' : page;
   return [
-    h('a', { class: 'brand', href: to('overview') }, mark(), h('span', {}, 'Leasehold')),
+    h('a.brand', { href: to('overview') }, mark(), h('span', 'Leasehold')),
     h(
       'nav',
       { 'aria-label': 'Pages' },
@@ -55,8 +55,7 @@ export function bar(page, { overview, feed, isStale }, on) {
       ),
     ),
     h(
-      'div',
-      { class: 'standing' },
+      'div.standing',
       h(
         'button',
         {
@@ -66,17 +65,16 @@ export function bar(page, { overview, feed, isStale }, on) {
           'aria-label': `${text}: ${act}`,
           onclick: on.pause,
         },
-        h('i', {}),
-        h('span', {}, text),
+        h('i'),
+        h('span', text),
       ),
       button('Keys and times', on.help, { class: 'plain' }),
       overview && [
-        h('span', { class: 'table-name' }, overview.desk.table),
-        h('span', { class: 'place' }, overview.desk.place),
-        overview.desk.isReadOnly && h('span', { class: 'badge quiet' }, 'read-only'),
+        h('span.table-name', overview.desk.table),
+        h('span.place', overview.desk.place),
+        overview.desk.isReadOnly && h('span.badge.quiet', 'read-only'),
         h(
-          'span',
-          { class: 'units' },
+          'span.units',
           `Console cost: ${whole(overview.units.total)} read units (${rate(overview.units.perSecond)}/s)`,
         ),
       ],
@@ -92,14 +90,14 @@ export function bar(page, { overview, feed, isStale }, on) {
 function attention(page, overview) {
   if (overview === undefined || page !== 'queues') return undefined;
   const paused = overview.queues.filter(({ isPaused }) => isPaused).length;
-  return paused > 0 && h('span', { class: 'badge warning' }, paused, h('span', { class: 'unseen' }, ' paused'));
+  return paused > 0 && h('span.badge.warning', paused, h('span.unseen', ' paused'));
 }
 
 function mark() {
   return svg(
     'svg',
     { viewBox: '0 0 32 32', width: 24, height: 24, 'aria-hidden': 'true' },
-    svg('rect', { class: 'mark', width: 32, height: 32, rx: 8 }),
+    svg('rect.mark', { width: 32, height: 32, rx: 8 }),
     svg('circle', { cx: 12.5, cy: 12.5, r: 4.5, fill: 'none', stroke: '#fff', 'stroke-width': 3 }),
     svg('path', {
       d: 'M16 16l8 8m-4-4l3-3',

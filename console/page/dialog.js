@@ -32,7 +32,7 @@ export function closeDialog() {
 export function openDialog(title, content) {
   const dialog = dialogOf();
   const row = rowOf(document.activeElement);
-  dialog.replaceChildren(h('h2', { id: 'act-title' }, title), h('div', {}, content));
+  dialog.replaceChildren(h('h2', { id: 'act-title' }, title), h('div', content));
   dialog.onclose = () => {
     // The browser gives the focus back to what opened the dialog, unless that is gone.
     if (document.activeElement === null || document.activeElement === document.body) focusNear(row);
@@ -51,8 +51,7 @@ export function openDialog(title, content) {
 export function field(label, props, hint, tag = 'input') {
   const id = `field-${props.name}`;
   return h(
-    'div',
-    { class: 'field' },
+    'div.field',
     h('label', { for: id }, label),
     h(tag, { id, autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-hint`, ...props }),
     h('small', { id: `${id}-hint` }, hint ?? ''),

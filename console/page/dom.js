@@ -19,25 +19,25 @@ const HANDLERS = /** @type {const} */ ([
 ]);
 
 /**
- * An element of HTML. `on…` are handlers, `--…` are custom properties of its style, everything else is an attribute.
- * @param {string} tag
- * @param {Props} [props]
- * @param {...Child} children
+ * An element of HTML. Of its properties, `on…` are handlers, `--…` are custom properties of its style, and everything else is an attribute.
+ * @param {string} tag with the classes that it always has: `p.pager.quiet`
+ * @param {Props | Child} [first] its properties, or its first child
+ * @param {...Child} rest
  * @returns {HTMLElement}
  */
-export function h(tag, props = {}, ...children) {
-  return /** @type {HTMLElement} */ (filled(document.createElement(tag), props, children));
+export function h(tag, first, ...rest) {
+  return /** @type {HTMLElement} */ (filled((name) => document.createElement(name), tag, first, rest));
 }
 
 /**
- * An element of SVG.
+ * The same of SVG.
  * @param {string} tag
- * @param {Props} [props]
- * @param {...Child} children
+ * @param {Props | Child} [first]
+ * @param {...Child} rest
  * @returns {SVGElement}
  */
-export function svg(tag, props = {}, ...children) {
-  return /** @type {SVGElement} */ (filled(document.createElementNS(SVG, tag), props, children));
+export function svg(tag, first, ...rest) {
+  return /** @type {SVGElement} */ (filled((name) => document.createElementNS(SVG, name), tag, first, rest));
 }
 
 /**
@@ -56,11 +56,19 @@ export function morph(old, next) {
 }
 
 /**
- * @param {Element} element
- * @param {Props} props
- * @param {readonly Child[]} children
+ * @param {(name: string) => Element} create
+ * @param {string} tag
+ * @param {Props | Child} first
+ * @param {readonly Child[]} rest
  */
-function filled(element, props, children) {
+function filled(create, tag, first, rest) {
+  const [kind = '', ...classes] = tag.split('.');
+  const element = create(kind);
+  if (classes.length > 0) element.setAttribute('class', classes.join(' '));
+  const hasProps = typeof first === 'object' && first !== null && !(first instanceof Node) && !Array.isArray(first);
+  const [props, children] = hasProps
+    ? [/** @type {Props} */ (first), rest]
+    : [{}, [/** @type {Child} */ (first), ...rest]];
   for (const [name, value] of Object.entries(props)) {
     if (value === undefined || value === null || value === false) continue;
     if (typeof value === 'function') /** @type {any} */ (element)[name] = value;

@@ -17,7 +17,7 @@ export function durable({ history, awaited }, scene) {
   const { now, task } = scene.data;
   return [
     awaited.length > 0 && [
-      h('h2', {}, 'Waits for'),
+      h('h2', 'Waits for'),
       tableOf(
         'Waits for',
         [
@@ -39,7 +39,7 @@ export function durable({ history, awaited }, scene) {
         ({ name, callback, task: child }) => callback ?? child ?? name,
       ),
     ],
-    h('h2', {}, 'Execution'),
+    h('h2', 'Execution'),
     tableOf(
       'Execution',
       [

@@ -35,8 +35,7 @@ export function openHelp(onChange) {
    */
   const choice = (setting, text) =>
     h(
-      'label',
-      { class: 'choice' },
+      'label.choice',
       h('input', {
         type: 'checkbox',
         checked: isOn(setting),
@@ -50,22 +49,17 @@ export function openHelp(onChange) {
   const dialog = openDialog('Keys and times', [
     choice('keys', 'Single keys act, outside of fields'),
     h(
-      'dl',
-      { class: 'keys' },
+      'dl.keys',
       pages.map((page) => [
-        h('dt', {}, h('kbd', {}, page.getAttribute('aria-keyshortcuts'))),
-        h('dd', {}, page.getAttribute('data-title')),
+        h('dt', h('kbd', page.getAttribute('aria-keyshortcuts'))),
+        h('dd', page.getAttribute('data-title')),
       ]),
-      h('dt', {}, h('kbd', {}, '/')),
-      h('dd', {}, 'Find a task, or filter the page'),
-      h('dt', {}, h('kbd', {}, '?')),
-      h('dd', {}, 'This list'),
+      h('dt', h('kbd', '/')),
+      h('dd', 'Find a task, or filter the page'),
+      h('dt', h('kbd', '?')),
+      h('dd', 'This list'),
     ),
     choice('absoluteTimes', 'Show moments as date and time, with the zone'),
-    h(
-      'div',
-      { class: 'buttons' },
-      h('button', { type: 'button', class: 'primary', onclick: () => dialog.close() }, 'Close'),
-    ),
+    h('div.buttons', h('button.primary', { type: 'button', onclick: () => dialog.close() }, 'Close')),
   ]);
 }

@@ -100,9 +100,8 @@ function timeOf(at, text, relativeText) {
 /** An id as a whole, to be copied. @param {string} id @param {string} what */
 export function copyable(id, what) {
   return h(
-    'span',
-    { class: 'copyable' },
-    h('code', {}, id),
+    'span.copyable',
+    h('code', id),
     ' ',
     copyButton(() => id, what),
   );
@@ -123,7 +122,7 @@ export function copyButton(textOf, what) {
 
 /** @param {string} id */
 export function sessionName(id) {
-  return h('code', { class: 'session' }, shortId(id));
+  return h('code.session', shortId(id));
 }
 
 /**
@@ -133,13 +132,12 @@ export function sessionName(id) {
  */
 export function holderOf({ name = 'unknown', node = 'unknown', session, token }) {
   return h(
-    'details',
-    { class: 'who' },
-    h('summary', {}, h('span', { class: 'line' }, h('span', {}, `${name} on ${node}`), sessionName(session))),
+    'details.who',
+    h('summary', h('span.line', h('span', `${name} on ${node}`), sessionName(session))),
     factsOf([
       ['host', node],
       ['session', copyable(session, 'the session id')],
-      ['token', token === undefined ? undefined : h('span', { class: 'counter' }, token)],
+      ['token', token === undefined ? undefined : h('span.counter', token)],
     ]),
   );
 }
@@ -162,18 +160,14 @@ export function tableOf(caption, columns, rows, keyOf) {
   const lines = rows.map((row) => ({ key: keyOf(row), cells: columns.map(({ cell }) => cell(row)) }));
   const isShown = columns.map((_, index) => lines.some(({ cells }) => hasContent(cells[index])));
   return h(
-    'div',
-    { class: 'table-frame' },
+    'div.table-frame',
     h(
       'table',
-      {},
-      h('caption', { class: 'unseen' }, caption),
+      h('caption.unseen', caption),
       h(
         'thead',
-        {},
         h(
           'tr',
-          {},
           columns.map(
             ({ title, class: kind }, index) =>
               isShown[index] && h('th', { scope: 'col', class: kind }, sentence(title)),
@@ -182,7 +176,6 @@ export function tableOf(caption, columns, rows, keyOf) {
       ),
       h(
         'tbody',
-        {},
         lines.map(({ key, cells }) =>
           h(
             'tr',
@@ -193,7 +186,7 @@ export function tableOf(caption, columns, rows, keyOf) {
                 h(
                   index === 0 ? 'th' : 'td',
                   { 'data-title': sentence(title), class: kind, scope: index === 0 && 'row' },
-                  hasContent(cells[index]) && h('div', {}, cells[index]),
+                  hasContent(cells[index]) && h('div', cells[index]),
                 ),
             ),
           ),
@@ -215,9 +208,8 @@ function hasContent(cell) {
 export function factsOf(facts) {
   const known = facts.filter(([, value]) => hasContent(value));
   return h(
-    'dl',
-    { class: 'facts' },
-    known.map(([name, value]) => h('div', {}, h('dt', {}, sentence(name)), h('dd', {}, value))),
+    'dl.facts',
+    known.map(([name, value]) => h('div', h('dt', sentence(name)), h('dd', value))),
   );
 }
 
@@ -231,7 +223,7 @@ export const FINISHED_NOTE =
  * @param {...Child} text
  */
 export function empty(title, ...text) {
-  return h('div', { class: 'empty' }, h('strong', {}, title), h('p', {}, text));
+  return h('div.empty', h('strong', title), h('p', text));
 }
 
 /**
@@ -239,7 +231,7 @@ export function empty(title, ...text) {
  * @param {...Child} controls controls at the other end of the row
  */
 export function heading(title, ...controls) {
-  return h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'controls' }, controls));
+  return h('div.heading', h('h1', { tabindex: -1 }, title), h('div.controls', controls));
 }
 
 /**
@@ -257,11 +249,7 @@ export function button(text, act, props = {}) {
  * @param {string} label
  */
 export function json(value, label) {
-  return h(
-    'pre',
-    { class: 'json', role: 'region', tabindex: 0, 'aria-label': label },
-    JSON.stringify(value, undefined, 2),
-  );
+  return h('pre.json', { role: 'region', tabindex: 0, 'aria-label': label }, JSON.stringify(value, undefined, 2));
 }
 
 /**
@@ -271,9 +259,8 @@ export function json(value, label) {
  */
 export function finder({ label, name, value, hint, known = [], onask }) {
   return h(
-    'form',
+    'form.finder',
     {
-      class: 'finder',
       role: 'search',
       onsubmit: (/** @type {SubmitEvent} */ event) => {
         event.preventDefault();
@@ -283,8 +270,7 @@ export function finder({ label, name, value, hint, known = [], onask }) {
     },
     h(
       'label',
-      {},
-      h('span', {}, label),
+      h('span', label),
       h('input', {
         name,
         value,
@@ -315,8 +301,7 @@ export function finder({ label, name, value, hint, known = [], onask }) {
  */
 export function prefixFinder(page, { prefix, hint, shown, isMore }) {
   return h(
-    'div',
-    { class: 'tools' },
+    'div.tools',
     finder({
       label: 'Prefix',
       name: 'prefix',
@@ -324,7 +309,7 @@ export function prefixFinder(page, { prefix, hint, shown, isMore }) {
       hint,
       onask: (text) => (location.hash = to(page, { prefix: text === '' ? undefined : text })),
     }),
-    isMore && h('small', { class: 'quiet' }, `the first ${shown}; there are more: give a prefix`),
+    isMore && h('small.quiet', `the first ${shown}; there are more: give a prefix`),
   );
 }
 
@@ -339,5 +324,5 @@ export function holdingLink({ kind, name, queue }, times = 1) {
       : kind === 'lock'
         ? to('locks', { prefix: name })
         : to('semaphores', { prefix: name });
-  return h('a', { class: 'chip', href }, h('i', {}, kind), ' ', name, times > 1 && h('i', {}, ` × ${times}`));
+  return h('a.chip', { href }, h('i', kind), ' ', name, times > 1 && h('i', ` × ${times}`));
 }

@@ -69,7 +69,7 @@ export function plot(label, points, { tone = 'neutral', as = 'area', text }) {
         role: 'img',
         'aria-label': `${label}: ${numbers}`,
       },
-      svg('line', { class: 'ground', x1: 0, x2: WIDTH, y1: HEIGHT - 1, y2: HEIGHT - 1 }),
+      svg('line.ground', { x1: 0, x2: WIDTH, y1: HEIGHT - 1, y2: HEIGHT - 1 }),
       as === 'bars' ? barsOf(points, x, y) : runsOf(points).flatMap((run) => lineOf(run, x, y, as === 'area')),
     ),
   );
@@ -89,10 +89,7 @@ function lineOf(run, x, y, hasArea) {
   const [first, last] = [run[0], run.at(-1)];
   if (first === undefined || last === undefined) return [];
   const area = `${x(first.at).toFixed(1)},${HEIGHT - 1} ${line} ${x(last.at).toFixed(1)},${HEIGHT - 1}`;
-  return [
-    ...(hasArea ? [svg('polygon', { class: 'area', points: area })] : []),
-    svg('polyline', { class: 'line', points: line }),
-  ];
+  return [...(hasArea ? [svg('polygon.area', { points: area })] : []), svg('polyline.line', { points: line })];
 }
 
 /**
@@ -102,7 +99,7 @@ function lineOf(run, x, y, hasArea) {
  */
 function barsOf(points, x, y) {
   return points.flatMap(({ at, value }) =>
-    value === 0 ? [] : [svg('line', { class: 'bar', x1: x(at), x2: x(at), y1: HEIGHT - 1, y2: y(value) })],
+    value === 0 ? [] : [svg('line.bar', { x1: x(at), x2: x(at), y1: HEIGHT - 1, y2: y(value) })],
   );
 }
 

@@ -17,7 +17,7 @@ const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
  */
 export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
   /** @param {QueueFigures} figures */
-  const acts = (figures) => h('span', { class: 'acts' }, actsOf(figures, overview.now, refresh));
+  const acts = (figures) => h('span.acts', actsOf(figures, overview.now, refresh));
   return [
     tableOf(
       'Queues',
@@ -46,10 +46,9 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
       ({ queue }) => queue,
     ),
     h(
-      'p',
-      { class: 'legend' },
+      'p.legend',
       ['high', 'normal', 'low', 'delayed'].map((name) =>
-        h('span', {}, h('i', { class: name }), name === 'delayed' ? ' delayed' : ` due, ${name} priority`),
+        h('span', h('i', { class: name }), name === 'delayed' ? ' delayed' : ` due, ${name} priority`),
       ),
     ),
   ];
@@ -69,11 +68,10 @@ export function delayedOf({ later, isMore }) {
 function queueName({ queue, isPaused, reason, pausedTenants }) {
   return [
     h('a', { href: to('tasks', { queue }) }, queue),
-    isPaused && reason && h('small', { class: 'below short' }, reason),
+    isPaused && reason && h('small.below.short', reason),
     pausedTenants.length > 0 &&
       h(
-        'small',
-        { class: 'below short' },
+        'small.below.short',
         `paused of it: ${pausedTenants.length === 1 ? 'a tenant' : `${pausedTenants.length} tenants`}`,
       ),
   ];
@@ -96,14 +94,13 @@ function stack(figures) {
   ];
   const total = parts.reduce((sum, { count }) => sum + count, 0);
   return h(
-    'details',
-    { class: 'backlog' },
+    'details.backlog',
     h(
       'summary',
       { 'aria-label': `Details of ${figures.queue}` },
       h(
-        'span',
-        { class: 'stack', role: 'img', 'aria-label': parts.map(({ name, count }) => `${name} ${count}`).join(', ') },
+        'span.stack',
+        { role: 'img', 'aria-label': parts.map(({ name, count }) => `${name} ${count}`).join(', ') },
         parts.map(({ name, count }) => h('i', { class: name, '--share': total === 0 ? 0 : count / total })),
       ),
     ),

@@ -36,8 +36,7 @@ export function timeline(task, now) {
   const x = (/** @type {number} */ at) => ((at - from) / (until - from)) * WIDTH;
   const height = rows * ROW + 2;
   return h(
-    'figure',
-    { class: 'timeline' },
+    'figure.timeline',
     svg(
       'svg',
       {
@@ -59,15 +58,14 @@ export function timeline(task, now) {
             height: bar.attempt === undefined ? ROW - 16 : ROW - 6,
             rx: 2,
           },
-          svg('title', {}, wordsOf(bar)),
+          svg('title', wordsOf(bar)),
         );
       }),
     ),
     h(
       'figcaption',
-      {},
-      h('span', {}, from === task.createdAt ? 'enqueued ' : 'since ', when(from, now)),
-      h('span', {}, until >= now ? 'now' : when(until, now)),
+      h('span', from === task.createdAt ? 'enqueued ' : 'since ', when(from, now)),
+      h('span', until >= now ? 'now' : when(until, now)),
     ),
   );
 }

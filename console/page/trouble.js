@@ -13,18 +13,16 @@ import { moment } from './format.js';
 export function trouble({ overview, refusal, failure, feed, isStale }) {
   // The request itself was wrong: waiting does not help.
   if (refusal !== undefined && refusal.status >= 400 && refusal.status < 500)
-    return banner('bad', [h('strong', {}, 'The request was refused.'), ' ', refusal.message]);
+    return banner('bad', [h('strong', 'The request was refused.'), ' ', refusal.message]);
   const details = refusal?.message ?? failure;
   if (overview === undefined)
-    return details === undefined
-      ? undefined
-      : banner('bad', [h('strong', {}, 'The table cannot be read.'), ' ', details]);
+    return details === undefined ? undefined : banner('bad', [h('strong', 'The table cannot be read.'), ' ', details]);
   if (!isStale && refusal === undefined) return undefined;
   const who = feed === 'lost' || refusal?.status === 0 ? 'The console' : 'The table';
   return banner('warning', [
-    h('strong', {}, `${who} has not answered since ${moment(overview.now)}.`),
+    h('strong', `${who} has not answered since ${moment(overview.now)}.`),
     ' Shown: as of then. Trying again.',
-    details !== undefined && h('details', {}, h('summary', {}, 'Technical details'), details),
+    details !== undefined && h('details', h('summary', 'Technical details'), details),
   ]);
 }
 

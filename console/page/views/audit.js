@@ -16,7 +16,7 @@ export const audit = {
     /** @type {AuditPage} */
     const { acts, now, isMore } = data;
     return [
-      heading('Audit', isMore && h('small', {}, `the last ${acts.length}; there are more`)),
+      heading('Audit', isMore && h('small', `the last ${acts.length}; there are more`)),
       acts.length === 0
         ? empty(
             'No operator actions recorded.',
@@ -27,7 +27,7 @@ export const audit = {
             [
               { title: 'when', cell: ({ at }) => when(at, now) },
               { title: 'by', class: 'text', cell: ({ by }) => by },
-              { title: 'action', cell: ({ verb }) => h('code', {}, verb) },
+              { title: 'action', cell: ({ verb }) => h('code', verb) },
               { title: 'target', class: 'text', cell: ({ target }) => target },
               {
                 title: 'outcome',

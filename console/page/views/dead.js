@@ -41,11 +41,10 @@ function progress({ queue, groups, listed, read, unitsLeft }, { query, refresh }
   const count = groups.reduce((sum, group) => sum + group.count, 0);
   const isAll = read === listed.count && !listed.isMore;
   return h(
-    'p',
-    { class: 'pager' },
-    h('span', {}, `${plural(count, 'dead task')} in ${plural(groups.length, 'group')}`),
+    'p.pager',
+    h('span', `${plural(count, 'dead task')} in ${plural(groups.length, 'group')}`),
     query.fault !== undefined && h('a', { href: to('tasks', { queue, state: 'dead' }) }, 'All groups'),
-    !isAll && h('span', { class: 'quiet' }, `${whole(read)} of ${counted(listed)} read so far; the page reads on`),
+    !isAll && h('span.quiet', `${whole(read)} of ${counted(listed)} read so far; the page reads on`),
     !isAll &&
       button(
         `Read the rest now (about ${whole(unitsLeft)} units)`,
@@ -67,18 +66,17 @@ function groupOf(group, { queue, now }, { mayAct, refresh, query }) {
   const { name, fault, count, firstAt, lastAt, tasks: lines } = group;
   const rest = count - lines.length;
   return h(
-    'section',
-    { class: 'group', 'data-key': `${name} ${fault}`, 'data-row': true },
+    'section.group',
+    { 'data-key': `${name} ${fault}`, 'data-row': true },
     h(
       'details',
       { open: query.fault !== undefined },
       h(
         'summary',
-        {},
-        h('b', { class: 'number' }, whole(count)),
-        h('b', {}, name),
-        h('span', { class: 'fault' }, fault),
-        h('small', {}, count > 1 && ['first ', when(firstAt, now), ', '], count > 1 ? 'last ' : '', when(lastAt, now)),
+        h('b.number', whole(count)),
+        h('b', name),
+        h('span.fault', fault),
+        h('small', count > 1 && ['first ', when(firstAt, now), ', '], count > 1 ? 'last ' : '', when(lastAt, now)),
       ),
       tableOf(
         `Dead tasks: ${name}, ${fault}`,
@@ -96,8 +94,7 @@ function groupOf(group, { queue, now }, { mayAct, refresh, query }) {
       ),
       rest > 0 &&
         h(
-          'p',
-          { class: 'pager' },
+          'p.pager',
           `The latest ${whole(lines.length)} of ${whole(count)}. `,
           query.fault === undefined &&
             h('a', { href: to('tasks', { queue, state: 'dead', name, fault }) }, 'Show more'),

@@ -54,11 +54,10 @@ function offer(query, { units }, refresh) {
     'This queue does not list its finished tasks.',
     h(
       'span',
-      {},
       'Its workers can: ',
-      h('code', {}, 'listFinished: true'),
+      h('code', 'listFinished: true'),
       ', or ',
-      h('code', {}, 'leasehold work --list-finished'),
+      h('code', 'leasehold work --list-finished'),
       '. To find those that have ended, the whole table is read, once. ',
     ),
     button(
@@ -92,8 +91,8 @@ export function finished({ query, data, refresh }, queue) {
  */
 function tabs(queue, { outcome, name, id }) {
   return h(
-    'nav',
-    { class: 'tabs', 'aria-label': 'Outcomes' },
+    'nav.tabs',
+    { 'aria-label': 'Outcomes' },
     [undefined, ...OUTCOMES].map((one) =>
       h(
         'a',
@@ -160,8 +159,7 @@ function list({ queue, entries, now, found, read, cutAt, listedSince }, { id }) 
           ({ id }) => id,
         ),
     h(
-      'p',
-      { class: 'pager quiet' },
+      'p.pager.quiet',
       `The latest ${whole(known.length)} of ${whole(found)}; complete since `,
       when(listedSince, now),
       '.',
@@ -171,7 +169,6 @@ function list({ queue, entries, now, found, read, cutAt, listedSince }, { id }) 
         ' were not read. See them by ',
         h(
           'code',
-          {},
           `leasehold tasks ${id === undefined ? earlier(cutAt) : `find ${quoted(id)}`} --queue ${quoted(queue)}`,
         ),
         '.',
@@ -220,8 +217,7 @@ function scanned(page) {
           ({ id: one }) => one,
         ),
     h(
-      'p',
-      { class: 'pager quiet' },
+      'p.pager.quiet',
       `The latest ${whole(page.tasks.length)} of ${whole(page.found)}; ${whole(page.units)} units were read`,
       page.isCut && ', which is not the whole table',
       '.',

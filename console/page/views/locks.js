@@ -27,16 +27,16 @@ export const locks = {
       heading('Locks and leaders'),
       prefixFinder('locks', { prefix, hint: 'reports/', shown: page.locks.length, isMore: page.isMore }),
       leaders.length > 0 && [
-        h('h2', {}, 'Leaders'),
+        h('h2', 'Leaders'),
         table(leaders, page, scene, { caption: 'Leaders', name: 'election', strip: ELECTION.length }),
       ],
-      leaders.length > 0 && others.length > 0 && h('h2', {}, 'Locks'),
+      leaders.length > 0 && others.length > 0 && h('h2', 'Locks'),
       others.length > 0 && table(others, page, scene, { caption: 'Locks', name: 'key', strip: 0 }),
       page.locks.length === 0 &&
         empty(
           prefix === '' ? 'No locks yet.' : `No matching locks for the prefix ${prefix}.`,
           'A lock is listed from its first acquire on: ',
-          h('code', {}, 'leasehold run --lock nightly -- ./nightly.sh'),
+          h('code', 'leasehold run --lock nightly -- ./nightly.sh'),
         ),
     ];
   },
@@ -80,7 +80,7 @@ function table(rows, { now }, { mayAct, refresh }, words) {
 function forced({ lastForced }, now) {
   if (lastForced === undefined) return undefined;
   const { by, at, reason } = lastForced;
-  return h('small', { class: 'below' }, `force-released by ${by} ${age(now - at)} ago: ${reason}`);
+  return h('small.below', `force-released by ${by} ${age(now - at)} ago: ${reason}`);
 }
 
 /**
@@ -90,7 +90,7 @@ function forced({ lastForced }, now) {
 function stateBadge({ holder, closedUntil }, now) {
   if (holder !== undefined) return badge('held', 'busy');
   if (closedUntil <= now) return badge('free', 'quiet');
-  return [badge('closed', 'warning'), h('small', { class: 'below' }, `lock-delay, ${age(closedUntil - now)} left`)];
+  return [badge('closed', 'warning'), h('small.below', `lock-delay, ${age(closedUntil - now)} left`)];
 }
 
 /**

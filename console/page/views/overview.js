@@ -14,11 +14,11 @@ const LOST_SHOWN = 6;
 export const overviewPage = {
   title: 'Overview',
   draw: (scene) => [
-    heading('Overview', h('small', {}, `the plots: the last ${age(plottedMs(scene.overview.readings))}`)),
-    h('div', { class: 'figures' }, figures(scene.overview)),
-    h('h2', {}, 'Queues'),
+    heading('Overview', h('small', `the plots: the last ${age(plottedMs(scene.overview.readings))}`)),
+    h('div.figures', figures(scene.overview)),
+    h('h2', 'Queues'),
     queues(scene),
-    h('h2', {}, 'Lost leases'),
+    h('h2', 'Lost leases'),
     lostTable(scene.overview),
   ],
 };
@@ -92,11 +92,11 @@ function figures({ queues, readings, lostInHour }) {
  */
 function figure(title, value, note, picture, explanation) {
   return h(
-    'section',
-    { class: 'figure', 'aria-label': title },
-    h('h2', {}, title),
-    h('b', {}, value),
-    h('small', {}, note, explanation && h('span', { class: 'unseen' }, `. ${explanation}`)),
+    'section.figure',
+    { 'aria-label': title },
+    h('h2', title),
+    h('b', value),
+    h('small', note, explanation && h('span.unseen', `. ${explanation}`)),
     picture,
   );
 }

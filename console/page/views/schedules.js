@@ -16,7 +16,7 @@ export const schedules = {
     const page = data;
     const { schedules: lines, now, queues, isMore } = page;
     return [
-      heading('Schedules', isMore && h('small', {}, `the first ${lines.length}; there are more`)),
+      heading('Schedules', isMore && h('small', `the first ${lines.length}; there are more`)),
       lines.length === 0
         ? empty(
             'No schedules.',
@@ -39,7 +39,7 @@ function table(lines, now, refresh) {
       { title: 'schedule', cell: ({ name }) => name },
       { title: 'queue', cell: ({ queue }) => h('a', { href: to('tasks', { queue }) }, queue) },
       { title: 'task', cell: ({ task }) => task },
-      { title: 'cron', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
+      { title: 'cron', cell: ({ cron, zone }) => [h('code', cron), h('small', ` ${zone}`)] },
       { title: 'recent runs', class: 'wide', cell: occurrenceDots },
       { title: 'next', class: 'number', cell: (line) => next(line, now) },
       { title: 'missed', cell: overdue },
@@ -56,8 +56,7 @@ function table(lines, now, refresh) {
 /** @param {ScheduleLine} line */
 function occurrenceDots({ queue, occurrences }) {
   return h(
-    'span',
-    { class: 'dots' },
+    'span.dots',
     occurrences.map(({ at, fate, task, why }) => {
       const title = `${moment(at)}: ${fate === 'missing' ? `skipped: ${WHY[why ?? 'unknown']}` : fate}`;
       const props = { class: fate, title, 'aria-label': title, 'data-key': String(at) };
@@ -123,17 +122,16 @@ const OVERLAP = {
 
 /** @param {ScheduleLine} line */
 function overdue({ overdue: occurrences, missed }) {
-  if (occurrences.count === 0) return h('span', { class: 'quiet' }, '–');
-  return [badge(`${counted(occurrences)} overdue`, 'bad'), h('small', {}, ` policy: ${missed}`)];
+  if (occurrences.count === 0) return h('span.quiet', '–');
+  return [badge(`${counted(occurrences)} overdue`, 'bad'), h('small', ` policy: ${missed}`)];
 }
 
 function legend() {
   const fates = /** @type {const} */ (['done', 'running', 'ready', 'dead', 'cancelled', 'missing', 'next']);
   return h(
-    'p',
-    { class: 'legend dots' },
+    'p.legend.dots',
     fates.map((fate) =>
-      h('span', {}, h('i', { class: fate, 'aria-hidden': 'true' }), ` ${fate === 'missing' ? 'skipped' : fate}`),
+      h('span', h('i', { class: fate, 'aria-hidden': 'true' }), ` ${fate === 'missing' ? 'skipped' : fate}`),
     ),
   );
 }

@@ -28,11 +28,10 @@ export const semaphores = {
         ? empty(
             prefix === '' ? 'No semaphores yet.' : `No matching semaphores for the prefix ${prefix}.`,
             'A semaphore is listed from its first contender on: ',
-            h('code', {}, 'leasehold run --semaphore uploads=5 -- ./upload.sh'),
+            h('code', 'leasehold run --semaphore uploads=5 -- ./upload.sh'),
           )
         : h(
-            'div',
-            { class: 'cards' },
+            'div.cards',
             page.semaphores.map((semaphore) => card(semaphore, page.now, scene)),
           ),
     ];
@@ -47,20 +46,19 @@ export const semaphores = {
 function card(semaphore, now, scene) {
   const { name, limit, declared, inUse, holders, waiting, lastEviction } = semaphore;
   return h(
-    'section',
-    { class: 'card', 'data-key': name, 'data-row': true, 'aria-label': `semaphore ${name}` },
+    'section.card',
+    { 'data-key': name, 'data-row': true, 'aria-label': `semaphore ${name}` },
     h(
       'header',
-      {},
-      h('h2', {}, name),
+      h('h2', name),
       badge(`${whole(inUse)} of ${whole(limit)}`, inUse >= limit ? 'warning' : 'quiet'),
-      limit !== declared && h('small', {}, `declared ${whole(declared)}`),
+      limit !== declared && h('small', `declared ${whole(declared)}`),
     ),
     slots(semaphore),
-    waiting.length > 0 && h('p', { class: 'note' }, `${whole(waiting.length)} waiting`),
-    lastEviction && h('p', { class: 'quiet' }, `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
+    waiting.length > 0 && h('p.note', `${whole(waiting.length)} waiting`),
+    lastEviction && h('p.quiet', `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
     holders.length > 0 &&
-      h('details', {}, h('summary', {}, plural(holders.length, 'holder')), holdersTable(semaphore, now, scene)),
+      h('details', h('summary', plural(holders.length, 'holder')), holdersTable(semaphore, now, scene)),
   );
 }
 
@@ -70,8 +68,8 @@ function slots({ limit, holders }) {
   const taken = holders.flatMap((holder) => Array.from({ length: holder.permits }, () => kindOf(holder)));
   const free = Array.from({ length: Math.max(0, limit - taken.length) }, () => 'free');
   return h(
-    'div',
-    { class: 'slots', role: 'img', 'aria-label': `${taken.length} of ${limit} permits taken` },
+    'div.slots',
+    { role: 'img', 'aria-label': `${taken.length} of ${limit} permits taken` },
     [...taken, ...free].map((kind) => h('i', { class: kind })),
   );
 }

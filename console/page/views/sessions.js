@@ -20,11 +20,11 @@ export const sessions = {
     const living = page.sessions.filter(({ endedAt }) => endedAt === undefined);
     const ended = page.sessions.filter(({ endedAt }) => endedAt !== undefined);
     return [
-      heading('Sessions', h('small', {}, walked(page))),
+      heading('Sessions', h('small', walked(page))),
       living.length === 0
         ? empty('No live sessions.', 'A session is listed while a worker runs or a program holds a lock or a permit.')
         : livingTable(living, page.now, scene),
-      ended.length > 0 && [h('h2', {}, 'Recently ended'), endedTable(ended, page.now)],
+      ended.length > 0 && [h('h2', 'Recently ended'), endedTable(ended, page.now)],
     ];
   },
 };
@@ -75,16 +75,15 @@ function heartbeat({ renewedAt, ttlMs }, now) {
   const share = Math.min(1, passed / ttlMs);
   const tone = share < 0.6 ? 'busy' : share < 1 ? 'warning' : 'bad';
   return h(
-    'span',
-    { class: 'beat' },
-    h('span', { class: 'meter', 'aria-hidden': 'true' }, h('i', { class: tone, '--share': share })),
+    'span.beat',
+    h('span.meter', { 'aria-hidden': 'true' }, h('i', { class: tone, '--share': share })),
     `${age(passed)} of ${span(ttlMs)}`,
   );
 }
 
 /** @param {SessionLine['holds']} holds */
 function held(holds) {
-  if (holds.length === 0) return h('span', { class: 'quiet' }, 'holds nothing');
+  if (holds.length === 0) return h('span.quiet', 'holds nothing');
   /** @type {Map<string, { holding: SessionLine['holds'][number], times: number }>} */
   const alike = new Map();
   for (const holding of holds) {
@@ -94,10 +93,9 @@ function held(holds) {
   const chips = [...alike.values()];
   const rest = chips.length - HELD_SHOWN;
   return h(
-    'span',
-    { class: 'chips' },
+    'span.chips',
     chips.slice(0, HELD_SHOWN).map(({ holding, times }) => holdingLink(holding, times)),
-    rest > 0 && h('span', { class: 'quiet' }, `and ${rest} more`),
+    rest > 0 && h('span.quiet', `and ${rest} more`),
   );
 }
 

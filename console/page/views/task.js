@@ -48,8 +48,7 @@ export const task = {
     const attempts = attemptsOf(found, now);
     return [
       h(
-        'p',
-        { class: 'trail' },
+        'p.trail',
         h('a', { href: to('tasks', { queue: found.queue }) }, `Tasks of ${found.queue}`),
         parent && [' · child of ', h('a', { href: to('task', { queue: parent.queue, id: parent.id }) }, parent.id)],
       ),
@@ -62,29 +61,28 @@ export const task = {
       execution && durable(execution, scene),
       children && family(scene, waitsForChildren),
       holder && holderCard(holder, now),
-      h('h2', {}, 'Attempts'),
+      h('h2', 'Attempts'),
       timeline(found, now),
-      attempts.length === 0 ? h('p', { class: 'quiet' }, 'Not started yet.') : attemptsTable(attempts, scene.data),
+      attempts.length === 0 ? h('p.quiet', 'Not started yet.') : attemptsTable(attempts, scene.data),
       found.lastError && [
-        h('h2', {}, 'Last error'),
+        h('h2', 'Last error'),
         h(
-          'p',
-          { class: 'error-text' },
-          h('b', {}, found.lastError.name),
+          'p.error-text',
+          h('b', found.lastError.name),
           ` ${found.lastError.message}`,
-          h('small', {}, when(found.lastError.at, now)),
+          h('small', when(found.lastError.at, now)),
         ),
         failure && [
-          h('p', { class: 'quiet' }, `Stack of the attempt with token ${failure.leaseCounter}:`),
-          h('pre', { class: 'json', role: 'region', tabindex: 0, 'aria-label': 'Stack' }, failure.stack),
+          h('p.quiet', `Stack of the attempt with token ${failure.leaseCounter}:`),
+          h('pre.json', { role: 'region', tabindex: 0, 'aria-label': 'Stack' }, failure.stack),
         ],
       ],
-      h('h2', {}, 'Input'),
+      h('h2', 'Input'),
       found.payload === undefined ? json(found.input, 'Input') : payloadNote(found.payload),
-      found.progress !== undefined && [h('h2', {}, 'Progress'), json(found.progress, 'Progress')],
+      found.progress !== undefined && [h('h2', 'Progress'), json(found.progress, 'Progress')],
       found.state === 'done' && [
-        h('h2', {}, 'Result'),
-        found.result === undefined ? h('p', { class: 'quiet' }, 'No result.') : json(found.result, 'Result'),
+        h('h2', 'Result'),
+        found.result === undefined ? h('p.quiet', 'No result.') : json(found.result, 'Result'),
       ],
     ];
   },
@@ -117,7 +115,7 @@ function facts(found, now, waitsForChildren) {
       `${attempts}${deaths > 0 ? `, of which ${deaths} killed ${deaths === 1 ? 'its worker' : 'their workers'}` : ''}${generation > 0 ? `, brought back ${plural(generation, 'time')}` : ''}`,
     ],
     ['failing since', failingSince === undefined ? undefined : when(failingSince, now)],
-    ['token', h('span', { class: 'counter' }, found.leaseCounter)],
+    ['token', h('span.counter', found.leaseCounter)],
     ['created', when(found.createdAt, now)],
     [
       'due',
@@ -153,7 +151,7 @@ function spawnedLinks({ count, first }) {
 /** @param {NonNullable<TaskView['task']['payload']>} payload */
 function payloadNote({ bytes, reference }) {
   const place = reference === undefined ? 'in its own row' : `in your own store, as ${reference}`;
-  return h('p', { class: 'quiet' }, `${whole(bytes)} bytes, ${place}.`);
+  return h('p.quiet', `${whole(bytes)} bytes, ${place}.`);
 }
 
 /**
@@ -162,18 +160,17 @@ function payloadNote({ bytes, reference }) {
  */
 function holderCard({ id, name, node, standing, renewedAt, ttlMs }, now) {
   return h(
-    'p',
-    { class: 'note holder' },
+    'p.note.holder',
     'Claimed by ',
-    h('b', {}, name),
+    h('b', name),
     ' on ',
-    h('b', {}, node),
+    h('b', node),
     ' ',
     standingBadge(standing),
     renewedAt === null || ttlMs === null
       ? ' No expiry.'
       : ` Last heartbeat ${age(now - renewedAt)} ago, of a TTL of ${span(ttlMs)}. `,
-    h('code', {}, id),
+    h('code', id),
   );
 }
 
@@ -194,15 +191,14 @@ function family({ data, refresh }, waitsForChildren) {
   ]).flatMap(([name, count]) => (count === 0 ? [] : [`${whole(count)} ${name}`]));
   const rest = pending === 0 ? [] : [`${whole(pending)} not ended`];
   return [
-    h('h2', {}, 'Children'),
+    h('h2', 'Children'),
     h(
       'p',
-      {},
       `${waitsForChildren ? 'Waits' : 'Waited'} for ${plural(total, 'child').replace('childs', 'children')}: ${[...ends, ...rest].join(', ')}.`,
     ),
     h(
-      'span',
-      { class: 'stack wide', 'aria-hidden': 'true' },
+      'span.stack.wide',
+      { 'aria-hidden': 'true' },
       ends.map((text) =>
         h('i', { class: text.split(' ')[1], '--share': Number.parseInt(text.replaceAll(',', ''), 10) / total }),
       ),
@@ -227,8 +223,7 @@ function childrenOffer(batch, units, refresh) {
     refresh();
   };
   return h(
-    'p',
-    { class: 'pager' },
+    'p.pager',
     button(
       `List them: read the table (${units === null ? 'its price is not known' : `about ${plural(units, 'unit')}`})`,
       list,

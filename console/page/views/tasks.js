@@ -46,13 +46,13 @@ export const tasks = {
     return [
       heading(
         'Tasks',
-        h('small', {}, 'queue ', h('b', {}, queue)),
+        h('small', 'queue ', h('b', queue)),
         mayAct && [
           button('Cancel…', () => askToCancel(queue, scene.refresh), { 'aria-label': `Cancel… tasks of ${queue}` }),
           button('New task…', () => void askForTask({ queue }), { class: 'primary' }),
         ],
       ),
-      h('div', { class: 'tools' }, queueField(queue, overview), finders(queue, query)),
+      h('div.tools', queueField(queue, overview), finders(queue, query)),
       tabs(queue, state, query, overview),
       state === 'dead' ? dead(scene) : state === 'finished' ? finished(scene, queue) : open(scene, state),
     ];
@@ -97,9 +97,9 @@ function finders(queue, query) {
    */
   const input = (label, name, hint) =>
     h(
-      'label',
-      { class: 'finder', 'data-key': name },
-      h('span', {}, label),
+      'label.finder',
+      { 'data-key': name },
+      h('span', label),
       h('input', {
         name,
         value: query[name] ?? '',
@@ -110,9 +110,8 @@ function finders(queue, query) {
       }),
     );
   return h(
-    'form',
+    'form.finders',
     {
-      class: 'finders',
       role: 'search',
       'aria-label': 'Find tasks',
       onsubmit: (/** @type {SubmitEvent} */ event) => {
@@ -156,15 +155,15 @@ async function find(queue, wanted) {
 function tabs(queue, current, { name, id }, { queues }) {
   const figures = queues.find((one) => one.queue === queue);
   return h(
-    'nav',
-    { class: 'tabs', 'aria-label': 'States' },
+    'nav.tabs',
+    { 'aria-label': 'States' },
     STATES.map((state) => {
       const count = figures && countOf(state, figures);
       return h(
         'a',
         { href: to('tasks', { queue, state, name, id }), 'aria-current': state === current && 'page' },
         sentence(state),
-        count !== undefined && [' ', h('span', { class: 'count' }, count)],
+        count !== undefined && [' ', h('span.count', count)],
       );
     }),
   );
@@ -259,7 +258,7 @@ function nothing({ queue, checked, next }, { name, id }, state) {
   return empty(
     `No ${state} tasks${filters}.`,
     'What has ended is under Dead and Finished. Add a task here, or by command: ',
-    h('code', {}, `leasehold enqueue --queue ${queue} …`),
+    h('code', `leasehold enqueue --queue ${queue} …`),
   );
 }
 
@@ -271,12 +270,10 @@ function nothing({ queue, checked, next }, { name, id }, state) {
 function pager({ queue, tasks: lines, next }, { after, name, id }, state) {
   if (lines.length === 0 && next === undefined && after === undefined) return undefined;
   return h(
-    'p',
-    { class: 'pager' },
+    'p.pager',
     after !== undefined && h('a', { href: to('tasks', { queue, state, name, id }) }, 'First page'),
     h(
-      'span',
-      { class: 'quiet' },
+      'span.quiet',
       next === undefined
         ? `${whole(lines.length)} shown; no more`
         : `${whole(lines.length)} shown, the oldest of each shard; there are more`,
