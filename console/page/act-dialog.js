@@ -74,7 +74,7 @@ export function askToAct(question) {
         { name: 'reason', value: reason, required: true, maxlength: 200, autofocus: reason === '' },
         'Recorded in the audit log with your name.',
       ),
-      h('p.refusal', { id: 'refusal', role: 'alert', hidden: true }),
+      h('p.note.bad', { id: 'refusal', role: 'alert', hidden: true }),
       h(
         'details.command',
         h('summary', 'As a command'),
@@ -140,7 +140,7 @@ async function submit(form, question) {
     question.onDone?.(answer);
     return;
   }
-  const refusal = /** @type {HTMLElement} */ (form.querySelector('.refusal'));
+  const refusal = /** @type {HTMLElement} */ (form.querySelector('#refusal'));
   refusal.textContent = answer.message;
   refusal.hidden = false;
   const token = form.elements.namedItem('token');

@@ -55,7 +55,7 @@ function card(semaphore, now, scene) {
       limit !== declared && h('small', `declared ${whole(declared)}`),
     ),
     slots(semaphore),
-    waiting.length > 0 && h('p.note', `${whole(waiting.length)} waiting`),
+    waiting.length > 0 && h('p.note.warning', `${whole(waiting.length)} waiting`),
     lastEviction && h('p.quiet', `Last eviction by ${lastEviction.by}: ${lastEviction.reason}`),
     holders.length > 0 &&
       h('details', h('summary', plural(holders.length, 'holder')), holdersTable(semaphore, now, scene)),

@@ -160,7 +160,7 @@ function payloadNote({ bytes, reference }) {
  */
 function holderCard({ id, name, node, standing, renewedAt, ttlMs }, now) {
   return h(
-    'p.note.holder',
+    'p.note.holder.busy',
     'Claimed by ',
     h('b', name),
     ' on ',
