@@ -57,13 +57,14 @@ export class TableDashboard extends Construct {
   /** Adds the graphs of one more queue. */
   add({ queue, dispatcher, worker, alarms }: WatchedQueue): void {
     const address = { table: this.#table.tableName, queue };
-    const reported = (name: MetricName): IMetric => queueMetric(address, name, { period: PERIOD });
+    const reported = (...names: (keyof typeof METRIC)[]): IMetric[] =>
+      names.map((name) => queueMetric(address, METRIC[name], { period: PERIOD }));
     // Zeros are not sent, and a gap would look like missing reports.
     const gauge = (name: MetricName): IMetric =>
       new MathExpression({
         expression: 'FILL(gauge, 0)',
         label: name,
-        usingMetrics: { gauge: reported(name) },
+        usingMetrics: { gauge: queueMetric(address, name, { period: PERIOD }) },
         period: PERIOD,
       });
     const percentiles = (name: MetricName): IMetric[] =>
@@ -76,16 +77,12 @@ export class TableDashboard extends Construct {
         : new AlarmStatusWidget({ title: `Queue ${queue}`, alarms: [...alarms], width: 3 * WIDTH }),
     );
     this.dashboard.addWidgets(
-      graph('Waiting', [gauge(METRIC.backlogSize)], [reported(METRIC.oldestReadyTaskAgeMs)]),
-      graph('Workers', [gauge(METRIC.workersLive), reported(METRIC.workersInvoked)]),
-      graph('Finished', [
-        reported(METRIC.tasksCompleted),
-        reported(METRIC.tasksFailed),
-        reported(METRIC.tasksFailingLong),
-        reported(METRIC.tasksDead),
-        reported(METRIC.tasksHandedBack),
-        reported(METRIC.tasksStalled),
-      ]),
+      graph('Waiting', [gauge(METRIC.backlogSize)], reported('oldestReadyTaskAgeMs')),
+      graph('Workers', [gauge(METRIC.workersLive), ...reported('workersInvoked')]),
+      graph(
+        'Finished',
+        reported('tasksCompleted', 'tasksFailed', 'tasksFailingLong', 'tasksDead', 'tasksHandedBack', 'tasksStalled'),
+      ),
     );
     this.dashboard.addWidgets(
       graph('Wait: due to claimed', percentiles(METRIC.taskWaitMs)),
@@ -93,19 +90,8 @@ export class TableDashboard extends Construct {
       graph('End to end: enqueued to done', percentiles(METRIC.taskEndToEndMs)),
     );
     this.dashboard.addWidgets(
-      graph('Recovery', [
-        reported(METRIC.tasksTakenOver),
-        reported(METRIC.sessionsExpired),
-        reported(METRIC.leasesLost),
-        reported(METRIC.eventLoopsBlocked),
-      ]),
-      graph('Waste', [
-        reported(METRIC.claimsRefused),
-        reported(METRIC.storeThrottled),
-        reported(METRIC.ticksDuplicated),
-        reported(METRIC.rowsSkipped),
-        reported(METRIC.tasksUnknown),
-      ]),
+      graph('Recovery', reported('tasksTakenOver', 'sessionsExpired', 'leasesLost', 'eventLoopsBlocked')),
+      graph('Waste', reported('claimsRefused', 'storeThrottled', 'ticksDuplicated', 'rowsSkipped', 'tasksUnknown')),
       graph('Worker throttles', [worker.metricThrottles()]),
     );
     this.dashboard.addWidgets(

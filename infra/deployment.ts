@@ -2,7 +2,6 @@
 import { App, Tags, Validations } from 'aws-cdk-lib';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import { assertPromised } from './promised.ts';
 import { LeaseholdStack } from './stack.ts';
 
 interface Deployment {
@@ -22,7 +21,6 @@ export function deployment(): Deployment {
     description: 'Leasehold: serverless task queue, locks and sessions on one DynamoDB table',
     workers: { entry: context('entry', 'examples/pages/tasks.ts'), production: isProduction },
   });
-  assertPromised(stack, { isTraced: false });
   Tags.of(app).add('application', 'leasehold');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   return { stack, isProduction };

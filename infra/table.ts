@@ -42,6 +42,11 @@ export interface CoordinationTableProps {
 
 const TABLE_PROPS = ['production', 'encryptionKey', 'stream', 'tableName', 'removalPolicy'] as const;
 
+const INDEXES = [
+  { ...READY_INDEX, sortType: AttributeType.NUMBER },
+  { ...DIRECTORY_INDEX, sortType: AttributeType.STRING },
+];
+
 /** DynamoDB's limit on readers per shard of the stream. Every stack with woken queues has one reader. */
 const STREAM_READERS_LIMIT = 2;
 
@@ -109,18 +114,13 @@ export class CoordinationTable extends Construct {
         : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey: props.encryptionKey }),
       ...(props.stream === undefined ? {} : { stream: props.stream }),
     });
-    table.addGlobalSecondaryIndex({
-      indexName: READY_INDEX.name,
-      partitionKey: { name: READY_INDEX.partitionKey, type: AttributeType.STRING },
-      sortKey: { name: READY_INDEX.sortKey, type: AttributeType.NUMBER },
-      projectionType: ProjectionType.KEYS_ONLY,
-    });
-    table.addGlobalSecondaryIndex({
-      indexName: DIRECTORY_INDEX.name,
-      partitionKey: { name: DIRECTORY_INDEX.partitionKey, type: AttributeType.STRING },
-      sortKey: { name: DIRECTORY_INDEX.sortKey, type: AttributeType.STRING },
-      projectionType: ProjectionType.KEYS_ONLY,
-    });
+    for (const { name, partitionKey, sortKey, sortType } of INDEXES)
+      table.addGlobalSecondaryIndex({
+        indexName: name,
+        partitionKey: { name: partitionKey, type: AttributeType.STRING },
+        sortKey: { name: sortKey, type: sortType },
+        projectionType: ProjectionType.KEYS_ONLY,
+      });
     return table;
   }
 
@@ -252,27 +252,18 @@ function ensureReachable(scope: Construct, { tableArn }: ITable): void {
 /** Only a table that the app creates knows its keys; `leasehold doctor` compares others. */
 function ensureKeys(table: ITable): void {
   if (!(table instanceof Table)) return;
-  const wanted = [
-    { index: undefined, partition: [TABLE.partitionKey, 'S'], sort: [TABLE.sortKey, 'S'] },
-    { index: READY_INDEX.name, partition: [READY_INDEX.partitionKey, 'S'], sort: [READY_INDEX.sortKey, 'N'] },
-    {
-      index: DIRECTORY_INDEX.name,
-      partition: [DIRECTORY_INDEX.partitionKey, 'S'],
-      sort: [DIRECTORY_INDEX.sortKey, 'S'],
-    },
-  ] as const;
-  for (const { index, partition, sort } of wanted) {
-    const found = schemaOf(table, index);
-    const keys = [found?.partitionKeys, found?.sortKeys].map((list = []) =>
-      list.map(({ name, type }) => `${name}: ${type}`).join(', '),
-    );
-    const isSame = keys[0] === partition.join(': ') && keys[1] === sort.join(': ');
-    if (isSame) continue;
+  for (const { name: index, partitionKey, sortKey, sortType } of [
+    { ...TABLE, name: undefined, sortType: AttributeType.STRING },
+    ...INDEXES,
+  ]) {
+    const schema = schemaOf(table, index);
+    const found = [schema?.partitionKeys, schema?.sortKeys]
+      .map((keys = []) => keys.map(({ name, type }) => `${name}: ${type}`).join(', ') || 'none')
+      .join(' and ');
+    const wanted = `${partitionKey}: ${AttributeType.STRING} and ${sortKey}: ${sortType}`;
+    if (found === wanted) continue;
     const what = index === undefined ? 'the table' : `its index ${index}`;
-    throw new ConfigurationError(
-      `fromTable: ${what} has the keys ${keys.map((key) => (key === '' ? 'none' : key)).join(' and ')}: ` +
-        `must be ${partition.join(': ')} and ${sort.join(': ')}`,
-    );
+    throw new ConfigurationError(`fromTable: ${what} has the keys ${found}: must be ${wanted}`);
   }
 }
 

@@ -85,11 +85,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     const production = props.production ?? true;
     const scheduleEnabled = props.scheduleEnabled ?? true;
     this.queue = settings.queue;
-    this.table =
-      props.table ??
-      new CoordinationTable(this, 'Table', {
-        production,
-      });
+    this.table = props.table ?? new CoordinationTable(this, 'Table', { production });
     this.table.claimQueue(this.queue);
     this.worker = new WorkerFunction(this, 'Worker', {
       source,

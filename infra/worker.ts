@@ -9,6 +9,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { Construct } from 'constructs';
 import { ENV, variablesOf, withoutDefaults } from '../functions/env.ts';
+import { defined } from '../shared/core/defined.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlacement } from './handler-function.ts';
@@ -127,22 +128,13 @@ function projectOf(tasks: string): string {
 /** Returns the variables that the handler's `parseWorkEnv` reads. */
 export function workerEnvironment(settings: WorkerSettings, tableName: string): Record<string, string> {
   const { queue, shards, maxWorkers, concurrency, sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs } = settings;
-  const { deadlineMarginMs, lingerMs, continuation, logEnds, codeVersion, attemptSpans } = settings;
-  const { startWithinMs, timedNames } = settings;
+  const { deadlineMarginMs, lingerMs, startWithinMs, continuation, logEnds, codeVersion, attemptSpans } = settings;
+  const { timedNames } = settings;
+  const sessions = { sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs };
   return {
-    ...variablesOf({
-      table: tableName,
-      queue,
-      shards,
-      maxWorkers,
-      concurrency,
-      sessionTtlMs,
-      heartbeatMs,
-      lockDelayMs,
-    }),
-    ...variablesOf({ maxClockSkewMs, deadlineMarginMs, ...withoutDefaults({ lingerMs }) }),
-    ...variablesOf({ continuation: Number(continuation), attemptSpans, ...withoutDefaults({ startWithinMs }) }),
-    ...(codeVersion === undefined ? {} : variablesOf({ codeVersion })),
+    ...variablesOf({ table: tableName, queue, shards, maxWorkers, concurrency, ...sessions, deadlineMarginMs }),
+    ...variablesOf(withoutDefaults({ lingerMs, startWithinMs })),
+    ...variablesOf({ continuation: Number(continuation), attemptSpans, ...defined({ codeVersion }) }),
     ...(logEnds ? variablesOf({ logEnds: 1 }) : {}),
     ...(timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(timedNames) }),
   };

@@ -1,4 +1,5 @@
 /** The tables of `docs/operating.md` about functions, alarms and metrics are generated from the template and the code. */
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { METRICS } from '../../infra/metrics.ts';
 import { expectMade, markdownTable } from '../support/made-blocks.ts';
@@ -64,6 +65,13 @@ test('docs/operating.md says what the stack has', () =>
         ]),
       ),
   }));
+
+test('each alarm leads to its runbook there, and each runbook has its alarm', () => {
+  const guide = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const runbooks = [...guide.matchAll(/^## Runbook: (\S+)$/gm)].map(([, name]) => name);
+
+  expect(alarms.map(({ AlarmDescription }) => AlarmDescription.split('#runbook-')[1]).sort()).toEqual(runbooks.sort());
+});
 
 function propertiesOf<T>(type: string): T[] {
   return Object.values(template.findResources(type)).map(({ Properties }) => Properties as T);
