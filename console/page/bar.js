@@ -2,7 +2,7 @@
 
 /** @import { Overview } from '../model.ts' */
 /** @import { Child } from './dom.js' */
-import { h, svg } from './dom.js';
+import { h } from './dom.js';
 import { rate, whole } from './format.js';
 import { button, to } from './parts.js';
 
@@ -36,7 +36,12 @@ export function bar(page, { overview, feed, isStale }, on) {
   const [tone, text, act] = FEED[isStale && feed === 'live' ? 'stale' : feed];
   const current = page === 'task' ? 'tasks' : page;
   return [
-    h('a.brand', { href: to('overview') }, mark(), h('span', 'Leasehold')),
+    h(
+      'a.brand',
+      { href: to('overview') },
+      h('img', { src: 'icon.svg', alt: '', width: 24, height: 24 }),
+      h('span', 'Leasehold'),
+    ),
     h(
       'nav',
       { 'aria-label': 'Pages' },
@@ -91,20 +96,4 @@ function attention(page, overview) {
   if (overview === undefined || page !== 'queues') return undefined;
   const paused = overview.queues.filter(({ isPaused }) => isPaused).length;
   return paused > 0 && h('span.badge.warning', paused, h('span.unseen', ' paused'));
-}
-
-function mark() {
-  return svg(
-    'svg',
-    { viewBox: '0 0 32 32', width: 24, height: 24, 'aria-hidden': 'true' },
-    svg('rect.mark', { width: 32, height: 32, rx: 8 }),
-    svg('circle', { cx: 12.5, cy: 12.5, r: 4.5, fill: 'none', stroke: '#fff', 'stroke-width': 3 }),
-    svg('path', {
-      d: 'M16 16l8 8m-4-4l3-3',
-      fill: 'none',
-      stroke: '#fff',
-      'stroke-width': 3,
-      'stroke-linecap': 'round',
-    }),
-  );
 }

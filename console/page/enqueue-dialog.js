@@ -5,7 +5,7 @@ import { askToAct } from './act-dialog.js';
 import { ask } from './api.js';
 import { field, setHint } from './dialog.js';
 import { h } from './dom.js';
-import { to } from './parts.js';
+import { suggestions, to } from './parts.js';
 
 /** As the library has it. */
 const INPUT_LIMIT_BYTES = 16 * 1024;
@@ -23,10 +23,9 @@ export async function askForTask({ queue, name = '', input }) {
     reason: 'added by hand',
     fields: [
       field('Name', { name: 'name', value: name, required: true, list: 'names', autofocus: true }),
-      h(
-        'datalist',
-        { id: 'names' },
-        known.map((one) => h('option', { value: one.name })),
+      suggestions(
+        'names',
+        known.map((one) => one.name),
       ),
       field('Input (JSON)', { name: 'input', rows: 6 }, '', 'textarea'),
       field('Id', { name: 'id' }, 'Optional. One id stands for one piece of work: added twice, it is one task.'),

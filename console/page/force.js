@@ -7,16 +7,18 @@ export function forceConsequence(what) {
   return `It learns of it with its next heartbeat, and if none gets through, it goes on until its session would have expired. ${what} not before that, and not before the lock-delay is over. This cannot be undone.`;
 }
 
-export function lockDelayField() {
-  return field(
+/** What the questions have in common. */
+export function forcing() {
+  const fields = field(
     'Lock-delay in seconds',
     { name: 'lockDelay', inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?' },
     'Only if you cannot wait, because the holder is gone for certain: 0 opens it now. If it is not gone, two holders go on at once.',
   );
+  return { isFinal: true, fields, read: readLockDelay, class: 'small' };
 }
 
 /** @param {HTMLFormElement} form */
-export function readLockDelay(form) {
+function readLockDelay(form) {
   const given = String(new FormData(form).get('lockDelay') ?? '').trim();
   return given === '' ? {} : { lockDelayMs: Math.round(Number(given) * 1_000) };
 }

@@ -1,7 +1,7 @@
 /** Pieces that several pages are made of. */
 
 /** @import { Child, Props } from './dom.js' */
-/** @import { Holding, SessionStanding } from '../model.ts' */
+/** @import { Holding, SessionStanding, TaskLine } from '../model.ts' */
 import { h } from './dom.js';
 import { age, moment, momentText, relative, shortId } from './format.js';
 import { isOn } from './settings.js';
@@ -68,11 +68,11 @@ export function standingBadge(standing) {
 
 /**
  * How long ago or how soon, or the moment itself: as the person at the page has chosen. The other one is shown on hovering.
- * @param {number} at
+ * @param {number | undefined} at
  * @param {number} now
  */
 export function when(at, now) {
-  return timeOf(at, momentText(at, now), relative(at, now));
+  return at === undefined ? undefined : timeOf(at, momentText(at, now), relative(at, now));
 }
 
 /**
@@ -196,6 +196,35 @@ export function tableOf(caption, columns, rows, keyOf) {
   );
 }
 
+/** @typedef {{ readonly id: string } & { readonly [Field in keyof TaskLine]?: TaskLine[Field] | undefined }} ListedTask */
+
+/**
+ * A table of tasks.
+ * @template {ListedTask} T
+ * @param {string} caption
+ * @param {readonly T[]} tasks
+ * @param {{ readonly queue: string, readonly now: number }} page
+ * @param {(columns: ReturnType<typeof taskColumns>) => readonly Column<T>[]} columns
+ */
+export function taskTable(caption, tasks, page, columns) {
+  return tableOf(caption, columns(taskColumns(page)), tasks, ({ id }) => id);
+}
+
+/** @param {{ readonly queue: string, readonly now: number }} page */
+function taskColumns({ queue, now }) {
+  return /** @satisfies {Readonly<Record<string, Column<ListedTask>>>} */ ({
+    id: { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
+    name: { title: 'name', class: 'name', cell: ({ name }) => name },
+    label: { title: 'label', class: 'name', cell: ({ label }) => label },
+    outcome: { title: 'outcome', cell: ({ state = 'damaged entry' }) => taskBadge(state) },
+    priority: { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },
+    tenant: { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
+    attempts: { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
+    ended: { title: 'ended', class: 'number', cell: ({ finishedAt }) => when(finishedAt, now) },
+    error: { title: 'last error', class: 'text', cell: ({ lastError }) => lastError },
+  });
+}
+
 /** @param {Child} cell */
 function hasContent(cell) {
   return cell !== undefined && cell !== null && cell !== false && cell !== '';
@@ -253,44 +282,65 @@ export function json(value, label) {
 }
 
 /**
+ * A field of a form that searches.
+ * @param {string} label
+ * @param {Props & { readonly name: string }} props of the field
+ * @param {Props} [around] of its label
+ */
+export function searchField(label, props, around = {}) {
+  return h('label', around, h('span', label), h('input', { autocomplete: 'off', spellcheck: 'false', ...props }));
+}
+
+/**
+ * A form that searches.
+ * @param {Props} props
+ * @param {(text: (name: string) => string) => void} onask called with how to read its fields
+ * @param {...Child} children
+ */
+export function searchForm(props, onask, ...children) {
+  /** @param {SubmitEvent} event */
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    onask((name) => String(given.get(name) ?? ''));
+  };
+  return h('form', { role: 'search', onsubmit, ...props }, children);
+}
+
+/**
  * A form with one search field for this page.
  * @param {{ label: string, name: string, value: string, hint: string, known?: readonly string[], onask: (text: string) => void }} field
  *   `known`: suggestions; other text may be typed
  */
 export function finder({ label, name, value, hint, known = [], onask }) {
-  return h(
-    'form.finder',
-    {
-      role: 'search',
-      onsubmit: (/** @type {SubmitEvent} */ event) => {
-        event.preventDefault();
-        const form = /** @type {HTMLFormElement} */ (event.target);
-        onask(String(new FormData(form).get(name) ?? ''));
+  return searchForm(
+    { class: 'finder' },
+    (text) => onask(text(name)),
+    searchField(label, {
+      name,
+      value,
+      placeholder: hint,
+      list: known.length > 0 && `known-${name}`,
+      oninput: (/** @type {InputEvent} */ { inputType, target }) => {
+        // Choosing from the list fires one event, under any name; typing continues until Enter.
+        const text = /** @type {HTMLInputElement} */ (target).value;
+        if ((inputType === undefined || inputType === 'insertReplacementText') && known.includes(text)) onask(text);
       },
-    },
-    h(
-      'label',
-      h('span', label),
-      h('input', {
-        name,
-        value,
-        placeholder: hint,
-        autocomplete: 'off',
-        spellcheck: 'false',
-        list: known.length > 0 && `known-${name}`,
-        oninput: (/** @type {InputEvent} */ { inputType, target }) => {
-          // Choosing from the list fires one event, under any name; typing continues until Enter.
-          const text = /** @type {HTMLInputElement} */ (target).value;
-          if ((inputType === undefined || inputType === 'insertReplacementText') && known.includes(text)) onask(text);
-        },
-      }),
-    ),
-    known.length > 0 &&
-      h(
-        'datalist',
-        { id: `known-${name}` },
-        known.map((one) => h('option', { value: one })),
-      ),
+    }),
+    known.length > 0 && suggestions(`known-${name}`, known),
+  );
+}
+
+/**
+ * What a field with this `list` suggests.
+ * @param {string} id
+ * @param {readonly string[]} values
+ */
+export function suggestions(id, values) {
+  return h(
+    'datalist',
+    { id },
+    values.map((value) => h('option', { value })),
   );
 }
 

@@ -7,7 +7,7 @@ import { actButton } from './act-dialog.js';
 import { field } from './dialog.js';
 import { h } from './dom.js';
 import { age, counted, rateSeen, whole, workersText } from './format.js';
-import { badge, factsOf, tableOf, to, when } from './parts.js';
+import { badge, factsOf, suggestions, tableOf, to, when } from './parts.js';
 
 const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
 
@@ -16,8 +16,6 @@ const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
  * @param {boolean} hasActs
  */
 export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
-  /** @param {QueueFigures} figures */
-  const acts = (figures) => h('span.acts', actsOf(figures, overview.now, refresh));
   return [
     tableOf(
       'Queues',
@@ -40,7 +38,10 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
             dead.count === 0 ? '0' : h('a', { href: to('tasks', { queue, state: 'dead' }) }, counted(dead)),
         },
         { title: 'updated', class: 'number quiet', cell: ({ at }) => when(at, clock) },
-        ...(hasActs && mayAct ? [{ title: 'actions', cell: acts }] : []),
+        {
+          title: 'actions',
+          cell: (queue) => hasActs && mayAct && h('span.acts', actsOf(queue, overview.now, refresh)),
+        },
       ],
       overview.queues,
       ({ queue }) => queue,
@@ -181,11 +182,7 @@ function actsOf({ queue, isPaused, pausedTenants, dead }, now, refresh) {
             },
             `Paused: ${pausedTenants.join(', ')}.${isPaused ? ' Without one, the queue itself is resumed.' : ''}`,
           ),
-          h(
-            'datalist',
-            { id: 'paused-tenants' },
-            pausedTenants.map((value) => h('option', { value })),
-          ),
+          suggestions('paused-tenants', pausedTenants),
         ],
         read: tenantIn,
         onDone: refresh,

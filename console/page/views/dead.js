@@ -5,7 +5,7 @@
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { counted, plural, whole } from '../format.js';
-import { button, empty, tableOf, taskLink, to, when } from '../parts.js';
+import { button, empty, taskTable, to, when } from '../parts.js';
 
 /** Queues whose dead tasks a person wants to read completely, at any price. @type {Set<string>} */
 const wanted = new Set();
@@ -78,20 +78,10 @@ function groupOf(group, { queue, now }, { mayAct, refresh, query }) {
         h('span.fault', fault),
         h('small', count > 1 && ['first ', when(firstAt, now), ', '], count > 1 ? 'last ' : '', when(lastAt, now)),
       ),
-      tableOf(
-        `Dead tasks: ${name}, ${fault}`,
-        [
-          { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
-          { title: 'died', class: 'number', cell: ({ finishedAt = 0 }) => when(finishedAt, now) },
-          { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
-          { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },
-          { title: 'label', class: 'name', cell: ({ label }) => label },
-          { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
-          { title: 'error', class: 'text', cell: ({ lastError }) => lastError },
-        ],
-        lines,
-        ({ id }) => id,
-      ),
+      taskTable(`Dead tasks: ${name}, ${fault}`, lines, { queue, now }, (columns) => {
+        const { id, ended, attempts, priority, label, tenant, error } = columns;
+        return [id, { ...ended, title: 'died' }, attempts, priority, label, tenant, { ...error, title: 'error' }];
+      }),
       rest > 0 &&
         h(
           'p.pager',

@@ -4,11 +4,12 @@
  */
 
 /** @import { ConnectionInfo, FinishedPage, ScanPage, ScanPrice } from '../../model.ts' */
+/** @import { ListedTask } from '../parts.js' */
 /** @import { Question, Scene } from '../app.js' */
 import { quoted } from '../command.js';
 import { h } from '../dom.js';
 import { plural, span, whole } from '../format.js';
-import { button, empty, sentence, tableOf, taskBadge, taskLink, to, when } from '../parts.js';
+import { button, empty, sentence, tableOf, taskTable, to, when } from '../parts.js';
 import { plot } from '../plot.js';
 
 /** Limit without a person's consent: about a cent. */
@@ -109,7 +110,6 @@ function tabs(queue, { outcome, name, id }) {
 /** The last hour. @param {FinishedPage} page */
 function picture({ names, perMinute, now, cutAt = 0, read }) {
   const points = perMinute.map((value, nth) => ({ at: now - (perMinute.length - 1 - nth) * MINUTE_MS, value }));
-  const spanOf = (/** @type {number | undefined} */ ms) => (ms === undefined ? undefined : span(ms));
   return [
     plot('Ended a minute', points, { as: 'bars', text: whole }),
     names.length > 0 &&
@@ -136,28 +136,24 @@ function picture({ names, perMinute, now, cutAt = 0, read }) {
  * @param {Record<string, string>} query
  */
 function list({ queue, entries, now, found, read, cutAt, listedSince }, { id }) {
+  /** @type {readonly (ListedTask & { readonly waitedMs?: number, readonly ranMs?: number, readonly key?: string })[]} */
   const known = entries.map((entry) =>
-    entry.kind === 'damaged' ? { id: entry.id, label: entry.text, state: undefined, at: undefined } : entry,
+    entry.kind === 'damaged' ? { id: entry.id, label: entry.text } : { ...entry, finishedAt: entry.at },
   );
   return [
     known.length === 0
       ? empty('No finished tasks.', 'A task that has ended is kept for 14 days.')
-      : tableOf(
-          'Finished tasks',
-          [
-            { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
-            { title: 'label', class: 'name', cell: ({ label }) => label },
-            { title: 'name', class: 'name', cell: (one) => ('name' in one ? one.name : undefined) },
-            { title: 'outcome', cell: ({ state }) => (state === undefined ? 'damaged entry' : taskBadge(state)) },
-            { title: 'attempts', class: 'number', cell: (one) => ('attempts' in one ? one.attempts : undefined) },
-            { title: 'waited', class: 'number', cell: (one) => spanIn(one, 'waitedMs') },
-            { title: 'last attempt took', class: 'number', cell: (one) => spanIn(one, 'ranMs') },
-            { title: 'key', class: 'name', cell: (one) => ('key' in one ? one.key : undefined) },
-            { title: 'ended', class: 'number', cell: ({ at }) => (at === undefined ? undefined : when(at, now)) },
-          ],
-          known,
-          ({ id }) => id,
-        ),
+      : taskTable('Finished tasks', known, { queue, now }, (columns) => [
+          columns.id,
+          columns.label,
+          columns.name,
+          columns.outcome,
+          columns.attempts,
+          { title: 'waited', class: 'number', cell: ({ waitedMs }) => spanOf(waitedMs) },
+          { title: 'last attempt took', class: 'number', cell: ({ ranMs }) => spanOf(ranMs) },
+          { title: 'key', class: 'name', cell: ({ key }) => key },
+          columns.ended,
+        ]),
     h(
       'p.pager.quiet',
       `The latest ${whole(known.length)} of ${whole(found)}; complete since `,
@@ -182,12 +178,8 @@ function earlier(at) {
   return `list --state done --until ${new Date(at).toISOString()}`;
 }
 
-/**
- * @param {object} entry
- * @param {'waitedMs' | 'ranMs'} which
- */
-function spanIn(entry, which) {
-  const ms = /** @type {Record<string, number | undefined>} */ (entry)[which];
+/** @param {number | undefined} ms */
+function spanOf(ms) {
   return ms === undefined ? undefined : span(ms);
 }
 
@@ -196,26 +188,20 @@ function scanned(page) {
   return [
     page.tasks.length === 0
       ? empty('No finished tasks.', 'A task that has ended is kept for 14 days.')
-      : tableOf(
-          'Finished tasks',
-          [
-            { title: 'id', class: 'wide', cell: ({ id: one }) => taskLink(page.queue, one) },
-            { title: 'name', class: 'name', cell: (task) => task.name },
-            { title: 'outcome', cell: ({ state }) => taskBadge(state) },
-            { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
-            {
-              title: 'last attempt took',
-              class: 'number',
-              cell: ({ claimedAt, finishedAt }) =>
-                claimedAt === undefined || finishedAt === undefined ? undefined : span(finishedAt - claimedAt),
-            },
-            { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
-            { title: 'ended', class: 'number', cell: ({ finishedAt = 0 }) => when(finishedAt, page.now) },
-            { title: 'last error', class: 'text', cell: ({ lastError }) => lastError },
-          ],
-          page.tasks,
-          ({ id: one }) => one,
-        ),
+      : taskTable('Finished tasks', page.tasks, page, (columns) => [
+          columns.id,
+          columns.name,
+          columns.outcome,
+          columns.attempts,
+          {
+            title: 'last attempt took',
+            class: 'number',
+            cell: ({ claimedAt, finishedAt = 0 }) => claimedAt && span(finishedAt - claimedAt),
+          },
+          columns.tenant,
+          columns.ended,
+          columns.error,
+        ]),
     h(
       'p.pager.quiet',
       `The latest ${whole(page.tasks.length)} of ${whole(page.found)}; ${whole(page.units)} units were read`,

@@ -4,7 +4,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { forceConsequence, lockDelayField, readLockDelay } from '../force.js';
+import { forceConsequence, forcing } from '../force.js';
 import { age } from '../format.js';
 import { badge, empty, heading, holderOf, prefixFinder, since, tableOf } from '../parts.js';
 
@@ -65,7 +65,7 @@ function table(rows, { now }, { mayAct, refresh }, words) {
       },
       { title: 'since', class: 'number', cell: ({ holder }) => holder && since(holder.since, now) },
       { title: 'value', class: 'text', cell: ({ value }) => value },
-      ...(mayAct ? [{ title: 'actions', cell: (/** @type {Lock} */ lock) => releaseButton(lock, refresh) }] : []),
+      { title: 'actions', cell: (lock) => mayAct && releaseButton(lock, refresh) },
     ],
     rows,
     ({ key }) => key,
@@ -103,13 +103,10 @@ function releaseButton({ key, holder }, refresh) {
   return actButton('Force release…', {
     title: `Force release ${key}`,
     target: key,
-    isFinal: true,
+    ...forcing(),
     consequence: `${name} on ${node} loses the lock: its token is refused at once. ${forceConsequence('The key opens')}`,
-    fields: lockDelayField(),
-    read: readLockDelay,
     confirm: 'Force release lock',
     act: { verb: 'lock.release', key, leaseCounter },
     onDone: refresh,
-    class: 'small',
   });
 }

@@ -44,9 +44,7 @@ function table(lines, now, refresh) {
       { title: 'next', class: 'number', cell: (line) => next(line, now) },
       { title: 'missed', cell: overdue },
       { title: 'overlap', cell: ({ overlap }) => overlap },
-      ...(refresh === undefined
-        ? []
-        : [{ title: 'act', cell: (/** @type {ScheduleLine} */ line) => actsOf(line, refresh) }]),
+      { title: 'act', cell: (line) => refresh && actsOf(line, refresh) },
     ],
     lines,
     ({ queue, name }) => `${queue} ${name}`,

@@ -4,7 +4,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { forceConsequence, lockDelayField, readLockDelay } from '../force.js';
+import { forceConsequence, forcing } from '../force.js';
 import { plural, whole } from '../format.js';
 import { badge, empty, heading, holderOf, prefixFinder, since, tableOf } from '../parts.js';
 
@@ -114,9 +114,7 @@ function holdersTable({ name, holders }, now, { mayAct, refresh }) {
       },
       { title: 'permits', class: 'number', cell: ({ permits }) => permits },
       { title: 'since', class: 'number', cell: (holder) => since(holder.since, now) },
-      ...(mayAct
-        ? [{ title: 'actions', cell: (/** @type {Holder} */ holder) => evictButton(name, holder, refresh) }]
-        : []),
+      { title: 'actions', cell: (holder) => mayAct && evictButton(name, holder, refresh) },
     ],
     holders,
     ({ token }) => String(token),
@@ -133,13 +131,10 @@ function evictButton(name, { token, sessionName: who = 'unknown', node = 'unknow
   return actButton('Evict…', {
     title: `Evict permit of ${name}`,
     target: `${who} on ${node}, token ${token}`,
-    isFinal: true,
+    ...forcing(),
     consequence: `${who} on ${node} loses its permit. ${forceConsequence('Its place opens')}`,
-    fields: lockDelayField(),
-    read: readLockDelay,
     confirm: 'Evict',
     act: { verb: 'semaphore.evict', name, leaseCounter: token },
     onDone: refresh,
-    class: 'small',
   });
 }

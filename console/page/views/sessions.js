@@ -4,7 +4,7 @@
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
-import { forceConsequence, lockDelayField, readLockDelay } from '../force.js';
+import { forceConsequence, forcing } from '../force.js';
 import { age, plural, span, whole } from '../format.js';
 import { badge, empty, heading, holderOf, holdingLink, since, standingBadge, tableOf, when } from '../parts.js';
 
@@ -52,7 +52,7 @@ function livingTable(lines, now, { mayAct, refresh }) {
       { title: 'heartbeat', cell: (line) => heartbeat(line, now) },
       { title: 'age', class: 'number', cell: ({ createdAt }) => since(createdAt, now) },
       { title: 'holds', class: 'wide', cell: ({ holds }) => held(holds) },
-      ...(mayAct ? [{ title: 'actions', cell: (/** @type {SessionLine} */ line) => endButton(line, refresh) }] : []),
+      { title: 'actions', cell: (line) => mayAct && endButton(line, refresh) },
     ],
     lines,
     ({ id }) => id,
@@ -107,14 +107,11 @@ function endButton({ id, name, node }, refresh) {
   return actButton('Destroy…', {
     title: `Destroy session ${name}`,
     target: `${name} on ${node}, session ${id}`,
-    isFinal: true,
+    ...forcing(),
     consequence: `Session ${id} on ${node} ends. ${forceConsequence('All that it holds opens')}`,
-    fields: lockDelayField(),
-    read: readLockDelay,
     confirm: 'Destroy session',
     act: { verb: 'session.destroy', id },
     onDone: refresh,
-    class: 'small',
   });
 }
 

@@ -1,7 +1,7 @@
 /** One task: its holder, its history, and its data. */
 
 /** @import { Child } from '../dom.js' */
-/** @import { ScanPage, TaskLine, TaskView } from '../../model.ts' */
+/** @import { TaskView } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
@@ -15,10 +15,10 @@ import {
   heading,
   json,
   standingBadge,
-  tableOf,
   taskBadge,
   taskLink,
   taskState,
+  taskTable,
   to,
   when,
 } from '../parts.js';
@@ -114,15 +114,15 @@ function facts(found, now, waitsForChildren) {
       'attempts',
       `${attempts}${deaths > 0 ? `, of which ${deaths} killed ${deaths === 1 ? 'its worker' : 'their workers'}` : ''}${generation > 0 ? `, brought back ${plural(generation, 'time')}` : ''}`,
     ],
-    ['failing since', failingSince === undefined ? undefined : when(failingSince, now)],
+    ['failing since', when(failingSince, now)],
     ['token', h('span.counter', found.leaseCounter)],
     ['created', when(found.createdAt, now)],
     [
       'due',
       waitsForChildren ? 'when its children have ended' : 'readyAt' in found ? when(found.readyAt, now) : undefined,
     ],
-    ['expires', found.state === 'ready' && found.expiresAt !== undefined ? when(found.expiresAt, now) : undefined],
-    ['claimed', found.claimedAt === undefined ? undefined : when(found.claimedAt, now)],
+    ['expires', found.state === 'ready' && when(found.expiresAt, now)],
+    ['claimed', when(found.claimedAt, now)],
     ['finished', 'finishedAt' in found ? when(found.finishedAt, now) : undefined],
     ['session', found.session === undefined ? undefined : copyable(found.session, 'the session id')],
     [
@@ -205,7 +205,14 @@ function family({ data, refresh }, waitsForChildren) {
     ),
     offspring === undefined
       ? found.children !== undefined && childrenOffer(`${found.queue} ${found.id}`, scanUnits, refresh)
-      : childrenTable(found.queue, offspring.tasks, now),
+      : taskTable('Children', offspring.tasks, { queue: found.queue, now }, (columns) => [
+          columns.id,
+          columns.name,
+          { title: 'state', cell: (line) => taskBadge(taskState(line, now)) },
+          columns.attempts,
+          columns.ended,
+          columns.error,
+        ]),
   ];
 }
 
@@ -228,31 +235,6 @@ function childrenOffer(batch, units, refresh) {
       `List them: read the table (${units === null ? 'its price is not known' : `about ${plural(units, 'unit')}`})`,
       list,
     ),
-  );
-}
-
-/**
- * @param {string} queue
- * @param {readonly TaskLine[]} lines
- * @param {number} now
- */
-function childrenTable(queue, lines, now) {
-  return tableOf(
-    'Children',
-    [
-      { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
-      { title: 'name', class: 'name', cell: ({ name }) => name },
-      { title: 'state', cell: (line) => taskBadge(taskState(line, now)) },
-      { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
-      {
-        title: 'ended',
-        class: 'number',
-        cell: ({ finishedAt }) => (finishedAt === undefined ? undefined : when(finishedAt, now)),
-      },
-      { title: 'last error', class: 'text', cell: ({ lastError }) => lastError },
-    ],
-    lines,
-    ({ id }) => id,
   );
 }
 

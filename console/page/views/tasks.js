@@ -12,13 +12,14 @@ import {
   empty,
   finder,
   heading,
+  searchField,
+  searchForm,
   sentence,
   sessionName,
   since,
-  tableOf,
   taskBadge,
-  taskLink,
   taskState,
+  taskTable,
   to,
   when,
 } from '../parts.js';
@@ -96,31 +97,14 @@ function finders(queue, query) {
    * @param {string} hint
    */
   const input = (label, name, hint) =>
-    h(
-      'label.finder',
-      { 'data-key': name },
-      h('span', label),
-      h('input', {
-        name,
-        value: query[name] ?? '',
-        placeholder: hint,
-        autocomplete: 'off',
-        spellcheck: 'false',
-        'data-find': name === 'id',
-      }),
+    searchField(
+      label,
+      { name, value: query[name] ?? '', placeholder: hint, 'data-find': name === 'id' },
+      { class: 'finder', 'data-key': name },
     );
-  return h(
-    'form.finders',
-    {
-      role: 'search',
-      'aria-label': 'Find tasks',
-      onsubmit: (/** @type {SubmitEvent} */ event) => {
-        event.preventDefault();
-        const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
-        const text = (/** @type {string} */ name) => String(given.get(name) ?? '').trim() || undefined;
-        void find(queue, { state, name: text('name'), id: text('id') });
-      },
-    },
+  return searchForm(
+    { class: 'finders', 'aria-label': 'Find tasks' },
+    (text) => void find(queue, { state, name: text('name').trim() || undefined, id: text('id').trim() || undefined }),
     state === 'finished'
       ? input('Part of an id, label or key', 'id', 'order o-7')
       : input('Id, or its start', 'id', 'thumbnail-42'),
@@ -203,35 +187,25 @@ function open({ data, query }, state) {
 
 /** @param {TaskPage} page */
 function list({ queue, tasks: lines, now }) {
-  return tableOf(
-    'Tasks',
-    [
-      { title: 'id', class: 'wide', cell: ({ id }) => taskLink(queue, id) },
-      { title: 'name', class: 'name', cell: ({ name }) => name },
-      { title: 'label', class: 'name', cell: ({ label }) => label },
-      {
-        title: 'state',
-        cell: (task) => [
-          taskBadge(taskState(task, now)),
-          task.isCancelling && ' cancelling',
-          task.isInLine && ' in line',
-        ],
-      },
-      { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },
-      { title: 'tenant', class: 'name', cell: ({ tenant }) => tenant },
-      { title: 'attempts', class: 'number', cell: ({ attempts }) => attempts },
-      {
-        title: 'due',
-        class: 'number',
-        cell: ({ readyAt, waitsForChildren }) =>
-          readyAt === undefined || waitsForChildren ? undefined : when(readyAt, now),
-      },
-      { title: 'worker', class: 'held', cell: (task) => held(task, now) },
-      { title: 'last error', class: 'text', cell: ({ lastError }) => lastError },
-    ],
-    lines,
-    ({ id }) => id,
-  );
+  return taskTable('Tasks', lines, { queue, now }, (columns) => [
+    columns.id,
+    columns.name,
+    columns.label,
+    {
+      title: 'state',
+      cell: (task) => [
+        taskBadge(taskState(task, now)),
+        task.isCancelling && ' cancelling',
+        task.isInLine && ' in line',
+      ],
+    },
+    columns.priority,
+    columns.tenant,
+    columns.attempts,
+    { title: 'due', class: 'number', cell: (task) => !task.waitsForChildren && when(task.readyAt, now) },
+    { title: 'worker', class: 'held', cell: (task) => held(task, now) },
+    columns.error,
+  ]);
 }
 
 /**
