@@ -5,6 +5,7 @@ import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 import type { InvalidationReason, SessionRecord } from '../shared/session/session-record.ts';
 import type { LeftOutOccurrence, ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import type { Awaited } from '../cli/queue/durable-history.ts';
+import type { QueueSummary } from '../cli/queue/queue-summary.ts';
 import type { HistoryEvent } from '../shared/tasks/durable/history.ts';
 import type { Selection } from '../shared/tasks/queue/cancel-selection.ts';
 import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
@@ -34,29 +35,21 @@ export interface Count {
   readonly isMore: boolean;
 }
 
-export interface QueueFigures {
-  readonly queue: string;
+export interface QueueFigures extends Pick<
+  QueueSummary,
+  'queue' | 'isPaused' | 'pausedTenants' | 'held' | 'due' | 'checked' | 'running' | 'workers'
+> {
   /** Time of the poll. */
   readonly at: number;
-  readonly isPaused: boolean;
   /** Why it was paused, or resumed. */
   readonly reason: string | undefined;
-  /** Tenants whose tasks workers do not claim, and how many of the due entries are theirs. */
-  readonly pausedTenants: readonly string[];
-  readonly held: number;
-  /** Due index entries (running tasks included), and delayed ones. */
-  readonly due: Readonly<Record<Priority, number>>;
+  /** Delayed index entries. */
   readonly later: number;
   /** There are more of them than were counted. */
   readonly isMore: boolean;
-  /** How many of the oldest due tasks were read, and how many of these run. */
-  readonly checked: number;
-  readonly running: number;
   /** Null if no task among those read waits. */
   readonly oldestReadyAgeMs: number | null;
   readonly dead: Count;
-  /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
-  readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
   /** Deployed workers that the due entries call for; null if no deployed worker has run yet. */
   readonly wanted: number | null;
   /** Mean time of a task in a worker, each counted up to `startWithin`; null if unknown. */
@@ -112,27 +105,20 @@ export type ListedState = (typeof LISTED_STATES)[number];
 export const OUTCOMES = ['done', 'dead', 'cancelled', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-export interface TaskLine {
-  readonly id: string;
-  readonly name: string;
-  readonly state: TaskState;
-  readonly priority: Priority;
-  readonly attempts: number;
-  readonly leaseCounter: number;
+export interface TaskLine extends Pick<
+  TaskRecord,
+  'id' | 'name' | 'state' | 'priority' | 'attempts' | 'leaseCounter' | 'claimedAt' | 'session' | 'tenant' | 'label'
+> {
   /** When it is, or was, due; absent once it has ended. */
   readonly readyAt: number | undefined;
   /** It waits for the end of its children, and is due then. */
   readonly waitsForChildren: boolean;
   /** A durable task that waits. */
   readonly isSuspended?: true | undefined;
-  readonly claimedAt: number | undefined;
   readonly finishedAt: number | undefined;
-  readonly session: string | undefined;
   /** The beginning of it. */
   readonly lastError: string | undefined;
   readonly isCancelling: boolean;
-  readonly tenant: string | undefined;
-  readonly label: string | undefined;
   /** It runs when its turn in its line has come. */
   readonly isInLine: boolean;
 }

@@ -18,77 +18,57 @@ import type { Act, ActAnswer } from '../model.ts';
 
 type TaskAct = Extract<Act, { readonly verb: 'task.run-now' | 'task.retry' | 'task.cancel' }>;
 
+type Valid<Value> = (what: string, given: unknown) => Value;
+type ActOf<Verb> = Act extends infer Each
+  ? Each extends { readonly verb: infer Own }
+    ? Verb extends Own
+      ? Each
+      : never
+    : never
+  : never;
+type FieldsOf<Each> = { readonly [Field in Exclude<keyof Each, 'verb' | 'reason'>]-?: Valid<Each[Field]> };
+
+const TASK = { queue: validName, id: validName, leaseCounter: token };
+const ANSWER = { callbackId: validName, text: answer };
+const TENANT = { queue: validName, tenant: optionalName };
+const SCHEDULE = { queue: validName, name: validName };
+
+/** What is given with each action, apart from its reason. */
+const FIELDS: { readonly [Verb in Act['verb']]: FieldsOf<ActOf<Verb>> } = {
+  'task.run-now': TASK,
+  'task.retry': TASK,
+  'task.cancel': TASK,
+  'callback.succeed': ANSWER,
+  'callback.fail': ANSWER,
+  'queue.pause': TENANT,
+  'queue.resume': TENANT,
+  'queue.cancel': { ...TENANT, key: optionalName, name: optionalName, batch: optionalName },
+  'queue.retry': { queue: validName, name: optionalName, fault: optionalName, diedUntil: optionalCount },
+  'schedule.run': SCHEDULE,
+  'schedule.pause': SCHEDULE,
+  'schedule.resume': SCHEDULE,
+  // The input was JSON a moment ago.
+  'task.enqueue': {
+    ...SCHEDULE,
+    id: optionalName,
+    input: (_, given) => (given ?? null) as Json,
+    delayMs: optionalCount,
+  },
+  'lock.release': { key: validName, leaseCounter: token, lockDelayMs: optionalCount },
+  'semaphore.evict': { name: validName, leaseCounter: token, lockDelayMs: optionalCount },
+  'session.destroy': { id: validName, lockDelayMs: optionalCount },
+};
+
 /** @throws ConfigurationError naming what is missing or of the wrong kind */
 export function parseAct(body: unknown): Act {
   if (typeof body !== 'object' || body === null) throw new ConfigurationError('the action must be a JSON object');
   const given = body as Readonly<Record<string, unknown>>;
-  const reason = validName('reason', given.reason);
-  const verb = given.verb as Act['verb'];
-  switch (verb) {
-    case 'task.run-now':
-    case 'task.retry':
-    case 'task.cancel': {
-      const key = { queue: validName('queue', given.queue), id: validName('id', given.id) };
-      return { verb, reason, ...key, leaseCounter: counterIn(given) };
-    }
-    case 'callback.succeed':
-    case 'callback.fail':
-      return { verb, reason, callbackId: validName('callbackId', given.callbackId), text: textIn(given) };
-    case 'queue.pause':
-    case 'queue.resume':
-      return { verb, reason, queue: validName('queue', given.queue), tenant: optionalName('tenant', given.tenant) };
-    case 'queue.cancel':
-      return { verb, reason, queue: validName('queue', given.queue), ...selectionIn(given) };
-    case 'schedule.run':
-    case 'schedule.pause':
-    case 'schedule.resume':
-      return { verb, reason, queue: validName('queue', given.queue), name: validName('name', given.name) };
-    case 'queue.retry':
-      return {
-        verb,
-        reason,
-        queue: validName('queue', given.queue),
-        name: optionalName('name', given.name),
-        fault: optionalName('fault', given.fault),
-        diedUntil: optionalCount('diedUntil', given.diedUntil),
-      };
-    case 'task.enqueue':
-      return {
-        verb,
-        reason,
-        queue: validName('queue', given.queue),
-        name: validName('name', given.name),
-        id: optionalName('id', given.id),
-        // It was JSON a moment ago.
-        input: (given.input ?? null) as Json,
-        delayMs: optionalCount('delayMs', given.delayMs),
-      };
-    case 'lock.release':
-      return {
-        verb,
-        reason,
-        key: validName('key', given.key),
-        leaseCounter: counterIn(given),
-        lockDelayMs: optionalCount('lockDelayMs', given.lockDelayMs),
-      };
-    case 'semaphore.evict':
-      return {
-        verb,
-        reason,
-        name: validName('name', given.name),
-        leaseCounter: counterIn(given),
-        lockDelayMs: optionalCount('lockDelayMs', given.lockDelayMs),
-      };
-    case 'session.destroy':
-      return {
-        verb,
-        reason,
-        id: validName('id', given.id),
-        lockDelayMs: optionalCount('lockDelayMs', given.lockDelayMs),
-      };
-    default:
-      throw new ConfigurationError(`verb = ${JSON.stringify(given.verb)}: there is no such act`);
-  }
+  const { verb } = given;
+  if (typeof verb !== 'string' || !Object.hasOwn(FIELDS, verb))
+    throw new ConfigurationError(`verb = ${JSON.stringify(verb)}: there is no such act`);
+  const fields = Object.entries<Valid<unknown>>(FIELDS[verb as Act['verb']]);
+  const values = fields.map(([field, valid]) => [field, valid(field, given[field])]);
+  return { verb, reason: validName('reason', given.reason), ...Object.fromEntries(values) } as Act;
 }
 
 /** Executes the action as defined in `shared/operate/operations.ts`, and reports the outcome. */
@@ -101,14 +81,14 @@ export async function execute(connection: ConsoleConnection, act: Act): Promise<
   }
 }
 
-function counterIn({ leaseCounter }: Readonly<Record<string, unknown>>): number {
-  const token = optionalCount('token', leaseCounter);
-  if (token !== undefined) return token;
+function token(_: string, given: unknown): number {
+  const found = optionalCount('token', given);
+  if (found !== undefined) return found;
   throw new ConfigurationError('the token is missing: pass the whole number that the page shows');
 }
 
-function textIn({ text }: Readonly<Record<string, unknown>>): string {
-  if (typeof text === 'string') return text;
+function answer(_: string, given: unknown): string {
+  if (typeof given === 'string') return given;
   throw new ConfigurationError('the text is missing: pass the answer, which may be empty');
 }
 

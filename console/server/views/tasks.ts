@@ -37,15 +37,8 @@ const PAGE_UNITS = 36;
 /** Limit of the search for a task's children: a quarter of a gigabyte, for about a cent. */
 const CHILDREN_UNITS = 32_768;
 
-/** Cursor of each source; null at its end. */
-interface IndexCursor {
-  readonly kind: 'index';
-  readonly afters: readonly unknown[];
-}
-
-type Cursor = IndexCursor;
-
-const FIRST: Cursor = { kind: 'index', afters: [] };
+/** The place in each source; null at its end. */
+type Cursor = readonly unknown[];
 
 export async function readTasks(
   connection: ConsoleConnection,
@@ -54,7 +47,7 @@ export async function readTasks(
 ): Promise<Priced<TaskPage>> {
   const stores = connection.open();
   const now = connection.now();
-  const walk = walkIndex(connection, stores, query, query.after === undefined ? FIRST : decodeCursor(query.after));
+  const walk = walkIndex(connection, stores, query, query.after === undefined ? [] : decodeCursor(query.after));
   const tasks: TaskRecord[] = [];
   let checked = 0;
   let next: Cursor | undefined;
@@ -150,12 +143,10 @@ async function* walkIndex(
   connection: ConsoleConnection,
   stores: Stores,
   { queue, withGroups }: TaskQuery,
-  cursor: IndexCursor,
+  cursor: Cursor,
 ): AsyncGenerator<Step> {
   const sources = sourcesOf(queue, connection.options.shards);
-  let afters: readonly unknown[] = sources.map(({ isOfGroups }, index) =>
-    isOfGroups && !withGroups ? null : cursor.afters[index],
-  );
+  let afters: Cursor = sources.map(({ isOfGroups }, index) => (isOfGroups && !withGroups ? null : cursor[index]));
   for (;;) {
     const limit = Math.max(1, Math.ceil(PAGE_TASKS / afters.filter((after) => after !== null).length));
     const pages = await Promise.all(
@@ -166,7 +157,7 @@ async function* walkIndex(
     );
     afters = pages.map(({ next }) => next ?? null);
     const isEnd = afters.every((after) => after === null);
-    yield { keys: pages.flatMap(({ hints }) => hints), next: isEnd ? undefined : { kind: 'index', afters } };
+    yield { keys: pages.flatMap(({ hints }) => hints), next: isEnd ? undefined : afters };
     if (isEnd) return;
   }
 }
@@ -201,8 +192,8 @@ function encodeCursor(cursor: Cursor): string {
 
 function decodeCursor(text: string): Cursor {
   try {
-    const cursor = JSON.parse(Buffer.from(text, 'base64url').toString()) as Partial<Cursor> | null;
-    if (cursor?.kind === 'index' && Array.isArray(cursor.afters)) return cursor as IndexCursor;
+    const cursor: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (Array.isArray(cursor)) return cursor;
   } catch {
     // Said below.
   }
