@@ -66,6 +66,11 @@ export function notFound(what: string, hint: string): CommandError {
   return new CommandError(EXIT.notFound, `there is no ${what}: ${hint}`);
 }
 
+/** What was asked for is no longer as it was seen. */
+export function refused(why: string): CommandError {
+  return new CommandError(EXIT.refused, `${why}; nothing was done`);
+}
+
 export function taskNotFound(key: TaskKey): CommandError {
   return notFound(describeTask(key), 'finished tasks are deleted 14 days after they end');
 }

@@ -1,10 +1,15 @@
 /** Messages about a revoked lock, permit or session: when it opens, and how long its holder may continue. */
 import type { Option } from 'commander';
 import { spanOption } from './arguments.ts';
+import type { AuditOptions } from './confirm.ts';
 import { moment } from './output.ts';
 
-export interface ForceOptions {
+export interface ForceOptions extends AuditOptions {
   readonly lockDelay?: number;
+}
+
+export interface TenureOptions extends ForceOptions {
+  readonly token: number;
 }
 
 export function lockDelayOption(what: string): Option {

@@ -1,18 +1,15 @@
 /** `leasehold callbacks`: answers what a durable task waits for. */
 import { Command } from 'commander';
+import { defined } from '../../shared/core/defined.ts';
 import { name } from '../arguments.ts';
+import type { AuditOptions } from '../confirm.ts';
 import { byOption, operatorOf, reasonOption } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
-import { CommandError, EXIT } from '../exit.ts';
+import { refused } from '../exit.ts';
 import { callbackKeyOf } from '../../shared/tasks/durable/callback-id.ts';
 import type { CallbackFailure } from '../../shared/tasks/durable/callbacks.ts';
 
-interface AnswerOptions {
-  readonly reason: string;
-  readonly by?: string;
-}
-
-interface FailOptions extends AnswerOptions, Pick<CallbackFailure, 'name' | 'data'> {}
+interface FailOptions extends AuditOptions, Pick<CallbackFailure, 'name' | 'data'> {}
 
 export function callbacksCommand(bind: Bind): Command {
   const callbacks = new Command('callbacks')
@@ -31,7 +28,7 @@ export function callbacksCommand(bind: Bind): Command {
   const heartbeat = new Command('heartbeat')
     .argument('<callback>', 'its id', name)
     .description("Restarts the callback's heartbeat timeout.");
-  callbacks.addCommand(bind<AnswerOptions>(recorded(succeed), answerWithResult));
+  callbacks.addCommand(bind<AuditOptions>(recorded(succeed), answerWithResult));
   callbacks.addCommand(bind<FailOptions>(recorded(fail), answerWithError));
   callbacks.addCommand(bind(heartbeat, beat));
   return callbacks.addHelpText('after', HELP);
@@ -41,20 +38,15 @@ function recorded(command: Command): Command {
   return command.addOption(reasonOption('answered by hand')).addOption(byOption());
 }
 
-async function answerWithResult(context: Context, options: AnswerOptions, id: string, text?: string): Promise<void> {
+async function answerWithResult(context: Context, options: AuditOptions, id: string, text?: string): Promise<void> {
   using connection = await context.connect();
-  const input = { callbackId: id, ...(text === undefined ? {} : { result: text }) };
+  const input = { callbackId: id, ...defined({ result: text }) };
   tell(context, await connection.operations.execute('callback.succeed', input, operatorOf(options)));
 }
 
 async function answerWithError(context: Context, options: FailOptions, id: string, message?: string): Promise<void> {
   using connection = await context.connect();
-  const { name: type, data } = options;
-  const failure: CallbackFailure = {
-    ...(type === undefined ? {} : { name: type }),
-    ...(message === undefined ? {} : { message }),
-    ...(data === undefined ? {} : { data }),
-  };
+  const failure: CallbackFailure = defined({ name: options.name, message, data: options.data });
   tell(context, await connection.operations.execute('callback.fail', { callbackId: id, failure }, operatorOf(options)));
 }
 
@@ -65,10 +57,7 @@ async function beat(context: Context, _: object, id: string): Promise<void> {
 
 function tell({ output }: Context, answered: 'accepted' | 'over'): void {
   if (answered === 'over')
-    throw new CommandError(
-      EXIT.refused,
-      'the callback is over: it was answered before, has timed out, or its task has ended; nothing was done',
-    );
+    throw refused('the callback is over: it was answered before, has timed out, or its task has ended');
   output.answer({ answered }, () => answered);
 }
 

@@ -14,7 +14,7 @@ import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
-import { CommandError, EXIT } from '../exit.ts';
+import { EXIT, refused } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 
 interface Options extends AuditOptions {
@@ -153,11 +153,9 @@ async function ensureQuiet(client: DynamoDBClient, table: string, connection: Cl
   for await (const { rows } of pagesOf(client, table)) {
     const live = rows.find(({ sk, isLive, expiresAt }) => sk === 'session' && isLive && (expiresAt ?? 0) > now);
     if (live !== undefined)
-      throw new CommandError(
-        EXIT.refused,
+      throw refused(
         `session ${printable(live.id)} is live in table ${table}: stop all that uses the table ` +
-          '(its schedule, its workers, its programs), ' +
-          'wait until its TTL is over, and repeat the command; nothing was done',
+          '(its schedule, its workers, its programs), wait until its TTL is over, and repeat the command',
       );
   }
 }

@@ -6,7 +6,8 @@ import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
-import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { CommandError } from '../exit.ts';
+import { notFound, refused } from '../exit.ts';
 import { tableText } from '../listing.ts';
 import { factsOf, plural, printable, relative, shortened } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
@@ -81,11 +82,7 @@ async function passTurn(
   await confirm(context, 'passes the turn to the next task of key', key, options);
   const report = await connection.operations.execute('key.pass', { queue, key }, operatorOf(options));
   if (report.kind === 'empty') throw notFound(`ordered task of key ${key} in queue ${queue}`, 'nothing was done');
-  if (report.kind === 'alive')
-    throw new CommandError(
-      EXIT.refused,
-      `task ${report.head} in queue ${queue} ${aliveText(report, queue)}; nothing was done`,
-    );
+  if (report.kind === 'alive') throw refused(`task ${report.head} in queue ${queue} ${aliveText(report, queue)}`);
   const to = report.next === undefined ? 'no task waits' : `it is the turn of task ${printable(report.next)}`;
   context.output.answer({ queue, key, ...report }, () => `passed ticket ${report.ticket}: ${to}`);
 }

@@ -2,12 +2,11 @@
 import { Command } from 'commander';
 import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
 import { name, wholeNumber } from '../arguments.ts';
-import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
-import type { ExitCode } from '../exit.ts';
-import { CommandError, EXIT, notFound } from '../exit.ts';
-import type { ForceOptions } from '../forced.ts';
+import type { CommandError, ExitCode } from '../exit.ts';
+import { notFound, refused } from '../exit.ts';
+import type { TenureOptions } from '../forced.ts';
 import { FORCE_HELP, lockDelayOption, openingText } from '../forced.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
@@ -16,10 +15,6 @@ import { untilInterrupted } from '../until-interrupted.ts';
 
 interface ListOptions extends LimitOptions {
   readonly all?: boolean;
-}
-
-interface ReleaseOptions extends AuditOptions, ForceOptions {
-  readonly token: number;
 }
 
 export function locksCommand(bind: Bind): Command {
@@ -52,7 +47,7 @@ export function locksCommand(bind: Bind): Command {
     )
     .addOption(lockDelayOption('the key stays closed'))
     .addHelpText('after', RELEASE_HELP);
-  locks.addCommand(bind<ReleaseOptions>(audited(release, 'the key'), releaseLock));
+  locks.addCommand(bind<TenureOptions>(audited(release, 'the key'), releaseLock));
   return locks.addHelpText('after', HELP);
 }
 
@@ -115,7 +110,7 @@ async function watchLock({ output, connect }: Context, _options: object, key: st
   });
 }
 
-async function releaseLock(context: Context, options: ReleaseOptions, key: string): Promise<void> {
+async function releaseLock(context: Context, options: TenureOptions, key: string): Promise<void> {
   using connection = await context.connect();
   const { locks } = connection.leasehold;
   const before = await locks.get(key);
@@ -143,7 +138,7 @@ function superseded(key: string, token: number, current: LockInfo | undefined): 
     current?.holder === undefined
       ? 'it is free'
       : `it is held with token ${current.holder.leaseCounter} by ${current.holder.name} on ${current.holder.node}`;
-  return new CommandError(EXIT.refused, `lock ${key} is not held with token ${token}: ${found}; nothing was done`);
+  return refused(`lock ${key} is not held with token ${token}: ${found}`);
 }
 
 function stateOf({ holder, closedUntil }: LockInfo, now: number): string {

@@ -7,11 +7,10 @@ import { referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/load-module.ts';
 import type { SharedTaskOptions } from '../../shared/tasks/task/task-request.ts';
 import { optionsIn } from '../../shared/tasks/task/task-request.ts';
-import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';
-import type { Bind, Context } from '../context.ts';
+import type { Action, Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT, notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
@@ -74,14 +73,14 @@ export function schedulesCommand(bind: Bind): Command {
     .description('Removes a schedule. Tasks that it already enqueued stay.')
     .addOption(queueOption());
   schedules.addCommand(bind<Options & AuditOptions>(audited(remove, 'the name'), removeSchedule));
-  for (const [verb, description] of Object.entries(ACTS)) {
-    const act = new Command(verb)
+  for (const [verb, [description, act]] of Object.entries(ACTS)) {
+    const command = new Command(verb)
       .argument('<name>', 'the schedule', name)
       .description(description)
       .addOption(queueOption())
       .addOption(reasonOption(verb))
       .addOption(byOption());
-    schedules.addCommand(bind<Options & AuditOptions>(act, verb === 'run' ? runNow : pauseOrResume(verb)));
+    schedules.addCommand(bind<Options & AuditOptions>(command, act));
   }
   const next = new Command('next')
     .argument('<name>', 'the schedule', name)
@@ -102,17 +101,14 @@ async function defineSchedule(
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
   const { queue } = options;
   using connection = await connect();
-  const record = await connection.queue(queue, DEFAULT_SHARDS).operations.execute(
-    'schedule.define',
-    {
-      queue,
-      name: schedule,
-      task: referenceTo(task, registry),
-      input: jsonInput(input),
-      options: scheduleOptionsOf(options),
-    },
-    operatorOf(options),
-  );
+  const definition = {
+    queue,
+    name: schedule,
+    task: referenceTo(task, registry),
+    input: jsonInput(input),
+    options: scheduleOptionsOf(options),
+  };
+  const record = await connection.operations.execute('schedule.define', definition, operatorOf(options));
   output.answer(record, () => `schedule ${printable(schedule)}: next ${nextText(record.nextAt, runtime.clock.now())}`);
 }
 
@@ -148,8 +144,7 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   const { queue } = options;
   await confirm(context, 'removes schedule', schedule, options);
   using connection = await context.connect();
-  const { operations } = connection.queue(queue, DEFAULT_SHARDS);
-  const found = await operations.execute('schedule.remove', { queue, name: schedule }, operatorOf(options));
+  const found = await connection.operations.execute('schedule.remove', { queue, name: schedule }, operatorOf(options));
   if (!found) throw missing(schedule, queue);
   context.output.answer(
     { queue, name: schedule, removed: true },
@@ -159,19 +154,18 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   );
 }
 
-const ACTS = {
-  run: 'Enqueues a task of a schedule now, under its overlap policy. Its next time does not change.',
-  pause: 'Pauses a schedule: times that pass until it is resumed are skipped.',
-  resume: 'Resumes a schedule with its next time. Skipped times stay skipped.',
-} as const;
+const ACTS: Readonly<Record<string, readonly [string, Action<Options & AuditOptions>]>> = {
+  run: ['Enqueues a task of a schedule now, under its overlap policy. Its next time does not change.', runNow],
+  pause: ['Pauses a schedule: times that pass until it is resumed are skipped.', pauseOrResume('pause')],
+  resume: ['Resumes a schedule with its next time. Skipped times stay skipped.', pauseOrResume('resume')],
+};
 const NEXT_LIMIT = 100;
 const NEXT_SHOWN = 5;
 
 async function runNow(context: Context, options: Options & AuditOptions, schedule: string): Promise<ExitCode> {
   const { queue } = options;
   using connection = await context.connect();
-  const { operations } = connection.queue(queue, DEFAULT_SHARDS);
-  const report = await operations.execute('schedule.run', { queue, name: schedule }, operatorOf(options));
+  const report = await connection.operations.execute('schedule.run', { queue, name: schedule }, operatorOf(options));
   if (report.kind === 'missing') throw missing(schedule, queue);
   context.output.answer(report, () =>
     report.kind === 'enqueued'
@@ -181,13 +175,12 @@ async function runNow(context: Context, options: Options & AuditOptions, schedul
   return report.kind === 'enqueued' ? EXIT.done : EXIT.failed;
 }
 
-function pauseOrResume(verb: string) {
+function pauseOrResume(verb: 'pause' | 'resume') {
   return async (context: Context, options: Options & AuditOptions, schedule: string): Promise<void> => {
     const { queue } = options;
     using connection = await context.connect();
-    const { operations } = connection.queue(queue, DEFAULT_SHARDS);
-    const act = verb === 'pause' ? 'schedule.pause' : 'schedule.resume';
-    const record = await operations.execute(act, { queue, name: schedule }, operatorOf(options));
+    const act = { queue, name: schedule };
+    const record = await connection.operations.execute(`schedule.${verb}`, act, operatorOf(options));
     if (record === undefined) throw missing(schedule, queue);
     const now = context.runtime.clock.now();
     context.output.answer(record, () =>

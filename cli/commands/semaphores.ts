@@ -6,16 +6,12 @@ import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
-import { CommandError, EXIT, notFound } from '../exit.ts';
-import type { ForceOptions } from '../forced.ts';
+import { notFound, refused } from '../exit.ts';
+import type { TenureOptions } from '../forced.ts';
 import { FORCE_HELP, lockDelayOption, openingText } from '../forced.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import { factsOf, momentAndAge, plural, printable, relative, shortened } from '../output.ts';
-
-interface EvictOptions extends AuditOptions, ForceOptions {
-  readonly token: number;
-}
 
 export function semaphoresCommand(bind: Bind): Command {
   const semaphores = new Command('semaphores')
@@ -37,7 +33,7 @@ export function semaphoresCommand(bind: Bind): Command {
     .requiredOption('--token <n>', "the permit's token, as 'show' prints it", wholeNumber(1))
     .addOption(lockDelayOption('its slot stays closed'))
     .addHelpText('after', FORCE_HELP);
-  semaphores.addCommand(bind<EvictOptions>(audited(evict, 'the name'), evictPermit));
+  semaphores.addCommand(bind<TenureOptions>(audited(evict, 'the name'), evictPermit));
   const limit = new Command('limit')
     .argument('<name>', 'the semaphore', name)
     .argument('<limit>', "a whole number, or 'declared' for what its contenders declare", limitOrDeclared)
@@ -84,14 +80,11 @@ async function showSemaphore(
   output.answer(state, () => semaphoreText(state, runtime.clock.now()));
 }
 
-async function evictPermit(context: Context, options: EvictOptions, semaphore: string): Promise<void> {
+async function evictPermit(context: Context, options: TenureOptions, semaphore: string): Promise<void> {
   using connection = await context.connect();
   const state = await readOrThrow(connection.semaphores, semaphore);
   const { token, lockDelay } = options;
-  const refusal = new CommandError(
-    EXIT.refused,
-    `semaphore ${semaphore} has no permit with token ${token}; nothing was done`,
-  );
+  const refusal = refused(`semaphore ${semaphore} has no permit with token ${token}`);
   const holder = state.holders.find((permit) => permit.token === token);
   if (holder === undefined) throw refusal;
   await confirm(context, `evicts ${holder.sessionName ?? holder.session} from semaphore`, semaphore, options);

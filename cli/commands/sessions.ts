@@ -5,18 +5,16 @@ import { judgeSession, lockDelayEndsAt, trustedUntil } from '../../shared/sessio
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { name } from '../arguments.ts';
-import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
-import { CommandError, EXIT, notFound } from '../exit.ts';
+import type { CommandError } from '../exit.ts';
+import { notFound, refused } from '../exit.ts';
 import type { ForceOptions } from '../forced.ts';
 import { FORCE_HELP, lockDelayOption, openingText } from '../forced.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { factsOf, momentAndAge, printable, relative, shortened, span } from '../output.ts';
-
-interface DestroyOptions extends AuditOptions, ForceOptions {}
 
 interface ListOptions extends LimitOptions {
   readonly all?: boolean;
@@ -41,7 +39,7 @@ export function sessionsCommand(bind: Bind): Command {
     )
     .addOption(lockDelayOption('its keys stay closed'))
     .addHelpText('after', FORCE_HELP);
-  sessions.addCommand(bind<DestroyOptions>(audited(destroy, 'the id'), destroySession));
+  sessions.addCommand(bind<ForceOptions>(audited(destroy, 'the id'), destroySession));
   return sessions.addHelpText('after', HELP);
 }
 
@@ -111,7 +109,7 @@ async function showSession(
   output.answer(session, () => sessionText(session, runtime.clock.now(), settings.maxClockSkew));
 }
 
-async function destroySession(context: Context, options: DestroyOptions, id: string): Promise<void> {
+async function destroySession(context: Context, options: ForceOptions, id: string): Promise<void> {
   using connection = await context.connect();
   const before = await connection.leasehold.sessions.get(id);
   if (before === undefined) throw notFound(`session ${id}`, "'leasehold sessions list' lists live ones");
@@ -131,7 +129,7 @@ async function destroySession(context: Context, options: DestroyOptions, id: str
 
 function ended(session: SessionRecord): CommandError {
   const how = session.status === 'invalid' ? ` (${session.reason})` : '';
-  return new CommandError(EXIT.refused, `session ${session.id} has ended already${how}; nothing was done`);
+  return refused(`session ${session.id} has ended already${how}`);
 }
 
 function stateOf(session: SessionRecord, now: number, maxClockSkewMs: number): string {

@@ -11,7 +11,7 @@ import { name, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
-import { CommandError, EXIT, taskNotFound } from '../exit.ts';
+import { CommandError, EXIT, refused, taskNotFound } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { unfinishedTasks } from '../queue/queue-summary.ts';
@@ -173,5 +173,5 @@ async function cancelTask(context: Context, options: CancelOptions, id: string):
 }
 
 function unfit(key: TaskKey, state: TaskState, why: string): CommandError {
-  return new CommandError(EXIT.refused, `${describeTask(key)} is ${state}: ${why}; nothing was done`);
+  return refused(`${describeTask(key)} is ${state}: ${why}`);
 }
