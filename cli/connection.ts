@@ -85,18 +85,7 @@ export async function connect(
   const leasehold = new Leasehold({ sender, gauge, runtime }, { table, maxClockSkew }, dynamo);
   const stores = createStores(sender, { table, shards: DEFAULT_SHARDS });
   const audit = new AuditStore({ sender, runtime }, table);
-  const { tasks, operator, locks, semaphores } = leasehold;
-  const operated = {
-    audit,
-    tasks,
-    callbacks: new Callbacks({ store: stores.tasks, runtime }),
-    operator,
-    locks,
-    semaphores,
-    sessions: leasehold.sessions,
-    schedules: schedulesOf(leasehold),
-    runtime,
-  };
+  const operated = operatedBy(leasehold, { audit, store: stores.tasks, runtime });
   return {
     table,
     openClient,
@@ -104,7 +93,7 @@ export async function connect(
     gauge,
     leasehold,
     audit,
-    semaphores,
+    semaphores: operated.semaphores,
     schedules: operated.schedules,
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
@@ -136,6 +125,17 @@ export async function connect(
       dynamo.close();
     },
   };
+}
+
+/** What operations act on. @param store the tasks, to which callbacks are answered */
+export function operatedBy(
+  leasehold: Leasehold,
+  { audit, store, runtime }: { readonly audit: AuditStore; readonly store: TaskStore; readonly runtime: Runtime },
+): ConstructorParameters<typeof Operations>[0] {
+  const { tasks, operator, locks, semaphores, sessions } = leasehold;
+  const callbacks = new Callbacks({ store, runtime });
+  const schedules = schedulesOf(leasehold);
+  return { audit, tasks, callbacks, operator, locks, semaphores, sessions, schedules, runtime };
 }
 
 /** The SDK would notice this only at the first request, after retries and with a long message. */

@@ -22,13 +22,7 @@ import { validAttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
 /** Settings for the stack, which does not see tasks. */
 export type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
 export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS, validAttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
-export {
-  DEFAULT_CONCURRENCY,
-  DEFAULT_QUEUE,
-  DEFAULT_SHARDS,
-  MAX_CONCURRENCY,
-  MAX_SHARDS,
-} from '../shared/tasks/task/task.ts';
+export { DEFAULT_CONCURRENCY, DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_CONCURRENCY, MAX_SHARDS };
 
 export const ENV = {
   table: 'LEASEHOLD_TABLE',
@@ -156,23 +150,13 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
     concurrency: numberOf(env, 'concurrency'),
     maxClockSkewMs: numberOf(env, 'maxClockSkewMs'),
     schedules,
-    listFinished:
-      env[ENV.listFinished] === undefined
-        ? undefined
-        : wholeNumber(env, ENV.listFinished, { min: 0, max: 1, default: 0 }) === 1,
+    listFinished: env[ENV.listFinished] === undefined ? undefined : isOn(env, ENV.listFinished),
   };
 }
 
 /** A waker's settings of one queue; missing ones have their defaults. */
-export interface WakeSettings {
-  readonly queue: string;
-  readonly workerFunction: string;
-  readonly maxWorkers?: number;
-  readonly startWithinMs?: number;
-  readonly concurrency?: number;
-  readonly shards?: number;
-  readonly maxClockSkewMs?: number;
-}
+export type WakeSettings = Pick<DispatchEnv, 'queue' | 'workerFunction'> &
+  Partial<Pick<DispatchEnv, 'maxWorkers' | 'startWithinMs' | 'concurrency' | 'shards' | 'maxClockSkewMs'>>;
 
 interface WakeEnv {
   readonly queues: readonly [DispatchEnv, ...DispatchEnv[]];
@@ -228,8 +212,8 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
     timing: parseTiming(env),
     deadlineMarginMs,
     lingerMs,
-    continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
-    logEnds: wholeNumber(env, ENV.logEnds, { min: 0, max: 1, default: 0 }) === 1,
+    continuation: isOn(env, ENV.continuation),
+    logEnds: isOn(env, ENV.logEnds),
     codeVersion: givenName(ENV.codeVersion, env[ENV.codeVersion]),
     attemptSpans: validAttemptSpans(env[ENV.attemptSpans], ENV.attemptSpans),
     startWithinMs: numberOf(env, 'startWithinMs'),
@@ -277,6 +261,11 @@ export function ensureOfQueue(schedules: readonly TaskSchedule[], queue: string)
         `schedule ${name}: queue = "${options.queue}", and the dispatcher serves queue "${queue}": ` +
           'omit the option, or define the schedule for that queue',
       );
+}
+
+/** 1 or 0. */
+function isOn(env: Environment, name: string): boolean {
+  return wholeNumber(env, name, { min: 0, max: 1, default: 0 }) === 1;
 }
 
 function numberOf(env: Environment, name: keyof typeof NUMBERS): number {

@@ -1,6 +1,6 @@
 /** The console's composition root: one client, and for each poll a set of stores whose units are counted separately. */
+import { operatedBy } from '../../cli/connection.ts';
 import type { PageOptions } from '../../cli/page.ts';
-import { schedulesOf } from '../../shared/client/schedules-of.ts';
 import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
 import type { DynamoConnection } from '../../shared/dynamo/connect.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
@@ -13,7 +13,6 @@ import type { ClientStores as TableStores } from '../../shared/client/stores.ts'
 import { createClientStores } from '../../shared/client/stores.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import { Operations } from '../../shared/operate/operations.ts';
-import { Callbacks } from '../../shared/tasks/durable/callbacks.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
 import type { ConnectionInfo } from '../model.ts';
@@ -91,26 +90,14 @@ export class ConsoleConnection implements Disposable {
     const leasehold = new Leasehold({ sender, gauge, runtime }, { table, shards, maxClockSkew: maxClockSkewMs });
     const stores = createClientStores(sender, { table, shards });
     const audit = new AuditStore({ sender, runtime }, table);
-    const { tasks, operator, locks, semaphores, sessions } = leasehold;
-    const schedules = schedulesOf(leasehold);
-    const callbacks = new Callbacks({ store: stores.tasks, runtime });
+    const operated = operatedBy(leasehold, { audit, store: stores.tasks, runtime });
     return {
       ...stores,
       operatorStore: stores.operations,
       leasehold,
-      schedules,
+      schedules: operated.schedules,
       audit,
-      operations: new Operations({
-        audit,
-        tasks,
-        callbacks,
-        operator,
-        locks,
-        semaphores,
-        sessions,
-        schedules,
-        runtime,
-      }),
+      operations: new Operations(operated),
       spent: () => meter.readUnits,
     };
   }
