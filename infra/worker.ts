@@ -9,7 +9,6 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { Construct } from 'constructs';
 import { ENV, variablesOf, withoutDefaults } from '../functions/env.ts';
-import { defined } from '../shared/core/defined.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlacement } from './handler-function.ts';
@@ -134,7 +133,8 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
   return {
     ...variablesOf({ table: tableName, queue, shards, maxWorkers, concurrency, ...sessions, deadlineMarginMs }),
     ...variablesOf(withoutDefaults({ lingerMs, startWithinMs })),
-    ...variablesOf({ continuation: Number(continuation), attemptSpans, ...defined({ codeVersion }) }),
+    ...variablesOf({ continuation: Number(continuation), attemptSpans }),
+    ...(codeVersion === undefined ? {} : variablesOf({ codeVersion })),
     ...(logEnds ? variablesOf({ logEnds: 1 }) : {}),
     ...(timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(timedNames) }),
   };
