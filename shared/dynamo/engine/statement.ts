@@ -3,11 +3,14 @@
  *
  * Expressions are complete literals that write every attribute as `#name`: its own name after a `#`.
  * The placeholder map is derived from the text, so no name can be missing, reserved, or taken from a user.
+ * The values are chosen by the text as well: a statement gives what its expressions may name, and what they do not name is not sent.
  * A test checks all expressions against the schema's attributes (`test/unit/dynamo/attributes.test.ts`).
  */
+import { assert } from '../../core/errors.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
 import type { DynamoCalls, DynamoKind } from './driver.ts';
 import type { RowKey } from './keys.ts';
-import { DIRECTORY_INDEX } from './schema.ts';
+import { DIRECTORY_INDEX, SCHEMA_VERSION } from './schema.ts';
 import type { Verb } from './verb.ts';
 
 export interface Statement<K extends DynamoKind = DynamoKind> {
@@ -30,7 +33,10 @@ export interface UpdateParts {
   readonly guard: string;
   /** The change to the row. */
   readonly effect: string;
-  readonly values: Values;
+  /** What the expressions may name, in addition to the stamp and the constants. */
+  readonly values?: Values;
+  /** Of the write: `:now` and `:nonce`. */
+  readonly stamp?: Partial<Stamp> | undefined;
   /** Whether the writer does not need the resulting row, so the service need not return it. */
   readonly omitsNewRow?: boolean;
   /** Whether the write goes before others. */
@@ -41,6 +47,8 @@ export interface UpdateParts {
 
 /** A conditional update. Its response has the resulting row (unless the writer does not need it) or the row that refused it. */
 export function updateStatement(verb: Verb, parts: UpdateParts): Statement<'update'> {
+  const { now, nonce } = parts.stamp ?? {};
+  const values = { ':now': now, ':nonce': nonce, ...parts.values };
   return {
     verb,
     kind: 'update',
@@ -51,7 +59,7 @@ export function updateStatement(verb: Verb, parts: UpdateParts): Statement<'upda
       ConditionExpression: parts.guard,
       UpdateExpression: parts.effect,
       ExpressionAttributeNames: { ...namesIn(parts.guard, parts.effect), ...parts.mapKeys },
-      ExpressionAttributeValues: { ...parts.values },
+      ExpressionAttributeValues: valuesIn(`${parts.guard} ${parts.effect}`, values),
       ReturnValues: parts.omitsNewRow === true ? 'NONE' : 'ALL_NEW',
       ReturnConsumedCapacity: 'TOTAL',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -66,7 +74,7 @@ export function createStatement(
   verb: Verb,
   table: string,
   item: RowKey & Record<string, unknown>,
-  { guard = IS_ABSENT, values }: { readonly guard?: string; readonly values?: Values } = {},
+  { guard = IS_ABSENT, values = {} }: { readonly guard?: string; readonly values?: Values } = {},
 ): Statement<'put'> {
   return {
     verb,
@@ -76,7 +84,7 @@ export function createStatement(
       Item: item,
       ConditionExpression: guard,
       ExpressionAttributeNames: namesIn(guard),
-      ...(values === undefined ? {} : { ExpressionAttributeValues: { ...values } }),
+      ...namedValues(guard, values),
       ReturnConsumedCapacity: 'TOTAL',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
@@ -93,7 +101,7 @@ export function checkStatement(table: string, key: RowKey, guard: string, values
       Key: { ...key },
       ConditionExpression: guard,
       ExpressionAttributeNames: namesIn(guard),
-      ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: { ...values } }),
+      ...namedValues(guard, values),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   };
@@ -226,17 +234,41 @@ export interface NameRange {
 
 /** Returns the placeholder map of the attributes in some expressions. Attributes begin with a small letter; map keys do not. */
 export function namesIn(...expressions: readonly string[]): Record<string, string> {
-  const text = expressions.join(' ');
-  let names = namesByText.get(text);
-  if (names === undefined) {
-    names = {};
-    for (const [placeholder] of text.matchAll(/#[a-z]\w*/g)) {
-      names[placeholder] = placeholder.slice(1);
-    }
-    namesByText.set(text, names);
+  return placeholdersIn(expressions.join(' ')).names;
+}
+
+/** What a placeholder means in each statement that does not give it another value. */
+const CONSTANTS: Values = { ':v': SCHEMA_VERSION, ':zero': 0, ':one': 1 };
+
+function valuesIn(text: string, given: Values): Record<string, unknown> {
+  const named: Record<string, unknown> = {};
+  for (const placeholder of placeholdersIn(text).values) {
+    const value = given[placeholder] === undefined ? CONSTANTS[placeholder] : given[placeholder];
+    assert(value !== undefined, `${placeholder} has no value in ${text}`);
+    named[placeholder] = value;
   }
-  return names;
+  return named;
+}
+
+/** DynamoDB refuses an empty map of values. */
+function namedValues(guard: string, given: Values): { readonly ExpressionAttributeValues?: Record<string, unknown> } {
+  return guard.includes(':') ? { ExpressionAttributeValues: valuesIn(guard, given) } : {};
+}
+
+interface Placeholders {
+  readonly names: Record<string, string>;
+  readonly values: readonly `:${string}`[];
+}
+
+function placeholdersIn(text: string): Placeholders {
+  const known = placeholdersByText.get(text);
+  if (known !== undefined) return known;
+  const names = [...text.matchAll(/#([a-z]\w*)/g)].map(([placeholder, name]) => [placeholder, name] as const);
+  const values = [...text.matchAll(/:[a-z]\w*/gi)].map(([placeholder]) => placeholder as `:${string}`);
+  const found = { names: Object.fromEntries(names) as Record<string, string>, values: [...new Set(values)] };
+  placeholdersByText.set(text, found);
+  return found;
 }
 
 /** The set of expressions is finite, so the size of this cache is bounded. */
-const namesByText = new Map<string, Record<string, string>>();
+const placeholdersByText = new Map<string, Placeholders>();

@@ -53,7 +53,8 @@ export function endAct(table: string, act: Act, outcome: string, nonce: string):
     key: actKey(act),
     guard: '#status = :begun',
     effect: 'SET #status = :outcome, #nonce = :nonce',
-    values: { ':begun': 'begun', ':outcome': outcome, ':nonce': nonce },
+    stamp: { nonce },
+    values: { ':begun': 'begun', ':outcome': outcome },
   });
 }
 

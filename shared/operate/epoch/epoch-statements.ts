@@ -63,7 +63,7 @@ export function raiseCounters(
   table: string,
   { pk, sk, raise, counter }: CountingRow,
   floor: number,
-  { nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   const { guard, effect } = raise;
   return updateStatement('epoch.raise', {
@@ -71,11 +71,11 @@ export function raiseCounters(
     key: { pk, sk },
     guard,
     effect,
+    stamp,
     values: {
       ':observed': counter,
       ':floor': counter - (counter % TOKENS_PER_PART) + floor,
-      ':nonce': nonce,
-      ...(sk === 'waitgroup' ? { ':complete': 'complete' } : {}),
+      ':complete': 'complete',
     },
     omitsNewRow: true,
   });

@@ -27,13 +27,12 @@
 import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { MAX_TTL_MS } from '../../core/lease/timing.ts';
-import type { InvalidationReason } from '../session-record.ts';
 import { closedFrom } from '../session-record.ts';
 import type { Invalidation, NewSession, RemoteRenewal, SessionExpiry, SessionRenewal } from '../session-store.ts';
 import { sessionKey } from '../../dynamo/engine/keys.ts';
 import { directoryPartition } from '../../dynamo/engine/directory.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
-import type { Statement, TransactionCheck } from '../../dynamo/engine/statement.ts';
+import type { Statement, TransactionCheck, UpdateParts } from '../../dynamo/engine/statement.ts';
 import {
   batchGetStatement,
   checkStatement,
@@ -41,6 +40,7 @@ import {
   getStatement,
   updateStatement,
 } from '../../dynamo/engine/statement.ts';
+import type { Verb } from '../../dynamo/engine/verb.ts';
 
 /** The tests of expiry. A damaged row (not a number) fails them all, so it is neither renewed nor taken over. */
 const EXPIRED_BEFORE = '#expiresAt <= :expiredBefore';
@@ -92,26 +92,23 @@ const FORGET_LIMIT = 100;
  * Outcomes: refused = lost: another process ended the session, or another incarnation renews it.
  */
 export function renewSession(table: string, renewal: SessionRenewal): Statement<'update'> {
-  const { ttlMs } = renewal;
+  const { id, ttlMs, lastNonce } = renewal;
   const follows = `${IS_LIVE} AND #nonce = :lastNonce`;
-  const base = { table, key: sessionKey(renewal.id) };
-  const values = { ':live': 'live', ':lastNonce': renewal.lastNonce, ':one': 1, ':nonce': renewal.nonce };
+  const values = { ':lastNonce': lastNonce };
   if (ttlMs === null)
-    return updateStatement('session.renew', {
+    return updateSession('session.renew', table, id, renewal, {
       goesFirst: true,
-      ...base,
       guard: follows,
       effect: `SET #renewals = #renewals + :one, #nonce = :nonce${forget(renewal)}`,
       values,
     });
   const expiresAt = renewal.now + ttlMs;
   const ttl = ttlEpochSeconds(expiresAt, RETENTION_DAYS.session);
-  return updateStatement('session.renew', {
+  return updateSession('session.renew', table, id, renewal, {
     goesFirst: true,
-    ...base,
     guard: `${follows} AND ${NOT_EXPIRED}`,
     effect: `SET #expiresAt = :expiresAt, #renewals = #renewals + :one, #nonce = :nonce, #ttl = :ttl${forget(renewal)}`,
-    values: { ...values, ':now': renewal.now, ':expiresAt': expiresAt, ':ttl': ttl },
+    values: { ...values, ':expiresAt': expiresAt, ':ttl': ttl },
   });
 }
 
@@ -122,20 +119,14 @@ export function renewSession(table: string, renewal: SessionRenewal): Statement<
  * Outcomes: refused = ended or expired. Harmless if the session has no TTL or was renewed later.
  */
 export function renewRemoteSession(table: string, renewal: RemoteRenewal): Statement<'update'> {
-  return updateStatement('session.renewRemote', {
+  return updateSession('session.renewRemote', table, renewal.id, renewal, {
     goesFirst: true,
-    table,
-    key: sessionKey(renewal.id),
     guard: `${IS_LIVE} AND #remote = :remote AND ${NOT_EXPIRED_BEFORE} AND ${NOT_RENEWED_LATER}`,
     effect:
       'SET #expiresAt = #ttlMs + :now, #renewals = #renewals + :one, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl',
     values: {
-      ':live': 'live',
       ':remote': true,
       ':expiredBefore': renewal.expiredBefore,
-      ':now': renewal.now,
-      ':one': 1,
-      ':nonce': renewal.nonce,
       // Only the row contains the session's TTL, so assume the longest one.
       ':ttl': ttlEpochSeconds(renewal.now + MAX_TTL_MS, RETENTION_DAYS.session),
     },
@@ -153,16 +144,11 @@ export function liveCondition(table: string, id: string): TransactionCheck {
  * Outcomes: refused = renewed since, or ended by another process.
  */
 export function expireSession(table: string, expiry: SessionExpiry): Statement<'update'> {
-  const statement = updateStatement('session.expire', {
-    table,
-    key: sessionKey(expiry.observed.id),
+  const { observed, expiredBefore } = expiry;
+  const statement = updateSession('session.expire', table, observed.id, expiry, {
     guard: `${IS_LIVE} AND ${AS_OFTEN_RENEWED} AND ${EXPIRED_BEFORE}`,
     effect: INVALIDATE,
-    values: {
-      ...invalidateValues('expired', expiry),
-      ':renewals': expiry.observed.renewals,
-      ':expiredBefore': expiry.expiredBefore,
-    },
+    values: { ':reason': 'expired', ':renewals': observed.renewals, ':expiredBefore': expiredBefore },
   });
   return { ...statement, restamped: (now) => expireSession(table, { ...expiry, now }) };
 }
@@ -173,18 +159,14 @@ export function expireSession(table: string, expiry: SessionExpiry): Statement<'
  * Outcomes: refused = already ended.
  */
 export function invalidateSession(table: string, invalidation: Invalidation): Statement<'update'> {
-  const { reason, lockDelayMs } = invalidation;
-  const isChosen = lockDelayMs !== undefined;
-  const statement = updateStatement('session.invalidate', {
+  const { id, now, reason, lockDelayMs } = invalidation;
+  const notBefore = lockDelayMs === undefined ? undefined : closedFrom(now, { lockDelayMs, trustedUntil: 0 });
+  const open = notBefore === undefined ? '' : ', #notBefore = :notBefore';
+  const statement = updateSession('session.invalidate', table, id, invalidation, {
     goesFirst: true,
-    table,
-    key: sessionKey(invalidation.id),
     guard: IS_LIVE,
-    effect: `${INVALIDATE}${isChosen ? ', #notBefore = :notBefore' : ''} REMOVE #directoryKey, #directoryName`,
-    values: {
-      ...invalidateValues(reason, invalidation),
-      ...(isChosen ? { ':notBefore': closedFrom(invalidation.now, { lockDelayMs, trustedUntil: 0 }) } : {}),
-    },
+    effect: `${INVALIDATE}${open} REMOVE #directoryKey, #directoryName`,
+    values: { ':reason': reason, ':notBefore': notBefore },
   });
   return { ...statement, restamped: (now) => invalidateSession(table, { ...invalidation, now }) };
 }
@@ -201,18 +183,23 @@ export function revokeFromSession(
   revocations: readonly string[],
   renewals?: number,
 ): Statement<'update'> {
-  return updateStatement('session.revoke', {
-    table,
-    key: sessionKey(id),
+  return updateSession('session.revoke', table, id, undefined, {
     guard: renewals === undefined ? IS_LIVE : `${IS_LIVE} AND ${AS_OFTEN_RENEWED}`,
     effect: 'SET #revoked = list_append(if_not_exists(#revoked, :none), :revocation)',
-    values: {
-      ':live': 'live',
-      ':none': [],
-      ':revocation': revocations,
-      ...(renewals === undefined ? {} : { ':renewals': renewals }),
-    },
+    values: { ':none': [], ':revocation': revocations, ':renewals': renewals },
   });
+}
+
+function updateSession(
+  verb: Verb,
+  table: string,
+  id: string,
+  stamp: Stamp | undefined,
+  parts: Pick<UpdateParts, 'guard' | 'effect' | 'values' | 'goesFirst'>,
+): Statement<'update'> {
+  const ttl = ttlEpochSeconds(stamp?.now ?? 0, RETENTION_DAYS.session);
+  const values = { ':live': 'live', ':invalid': 'invalid', ':ttl': ttl, ...parts.values };
+  return updateStatement(verb, { ...parts, table, key: sessionKey(id), stamp, values });
 }
 
 export const readSession = (table: string, id: string): Statement<'get'> =>
@@ -228,14 +215,3 @@ function forget({ knownRevocations }: Pick<SessionRenewal, 'knownRevocations'>):
 }
 
 const INVALIDATE = 'SET #status = :invalid, #reason = :reason, #invalidatedAt = :now, #nonce = :nonce, #ttl = :ttl';
-
-function invalidateValues(reason: InvalidationReason, { now, nonce }: Stamp) {
-  return {
-    ':live': 'live',
-    ':invalid': 'invalid',
-    ':reason': reason,
-    ':now': now,
-    ':nonce': nonce,
-    ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.session),
-  };
-}

@@ -22,8 +22,7 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, ChildEnding, NewBatch } from '../task/batch.ts';
 import { batchKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
-import type { Statement } from '../../dynamo/engine/statement.ts';
-import type { TransactionCheck } from '../../dynamo/engine/statement.ts';
+import type { Statement, TransactionCheck } from '../../dynamo/engine/statement.ts';
 import { checkStatement, createStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
 /**
@@ -64,7 +63,7 @@ export function countDown(
   table: string,
   { queue, id }: BatchKey,
   ending: ChildEnding,
-  { now }: Pick<Stamp, 'now'>,
+  stamp: Pick<Stamp, 'now'>,
   children = 1,
 ): Statement<'update'> {
   return updateStatement('batch.countDown', {
@@ -72,7 +71,8 @@ export function countDown(
     key: batchKey(queue, id),
     guard: '#pending > :one AND #left = #pending',
     effect: `${COUNT[ending]}, #countedAt = :now`,
-    values: { ':one': children, ':now': now },
+    stamp,
+    values: { ':one': children },
   });
 }
 
@@ -85,14 +85,15 @@ export function countLast(
   table: string,
   { queue, id }: BatchKey,
   ending: ChildEnding,
-  { now }: Pick<Stamp, 'now'>,
+  stamp: Pick<Stamp, 'now'>,
 ): Statement<'update'> {
   return updateStatement('batch.countDown', {
     table,
     key: batchKey(queue, id),
     guard: '#pending = :one AND #left = #pending',
     effect: `${COUNT[ending]}, #finishedAt = :now, #ttl = :ttl`,
-    values: { ':one': 1, ':now': now, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) },
+    stamp,
+    values: { ':ttl': ttlEpochSeconds(stamp.now, RETENTION_DAYS.task) },
   });
 }
 
@@ -117,7 +118,7 @@ export function recountBatch(table: string, { queue, id, ...counts }: BatchRecor
  * Outcomes: refused = its last child has ended.
  */
 export function isPending(table: string, { queue, id }: BatchKey): TransactionCheck {
-  return checkStatement(table, batchKey(queue, id), '#pending > :zero', { ':zero': 0 });
+  return checkStatement(table, batchKey(queue, id), '#pending > :zero', {});
 }
 
 export const readBatch = (table: string, { queue, id }: BatchKey): Statement<'get'> =>

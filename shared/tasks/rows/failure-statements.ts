@@ -17,7 +17,7 @@ import { WRITE_UNIT_BYTES, itemSizeBytes } from '../../dynamo/engine/capacity.ts
 import { failureKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
-import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
+import { createStatement, getStatement } from '../../dynamo/engine/statement.ts';
 
 /** Costs two write units for each failed attempt. */
 const ROW_LIMIT_BYTES = 2 * WRITE_UNIT_BYTES;
@@ -38,19 +38,7 @@ export function putFailure(table: string, claim: Claim, stack: string, { now, no
     ttl: ttlEpochSeconds(now, RETENTION_DAYS.task),
   };
   const text = firstBytes(stack, ROW_LIMIT_BYTES - itemSizeBytes({ ...row, text: '' }));
-  return {
-    verb: 'failure.keep',
-    kind: 'put',
-    input: {
-      TableName: table,
-      Item: { ...row, text },
-      ConditionExpression: guard,
-      ExpressionAttributeNames: namesIn(guard),
-      ExpressionAttributeValues: { ':counter': leaseCounter },
-      ReturnConsumedCapacity: 'TOTAL',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    },
-  };
+  return createStatement('failure.keep', table, { ...row, text }, { guard, values: { ':counter': leaseCounter } });
 }
 
 export const readFailure = (table: string, { queue, id }: TaskKey): Statement<'get'> =>

@@ -17,13 +17,12 @@
  * which keep their slots until another worker has taken them over.
  * The row does not name these tasks, so a write costs the same at any limit.
  */
-import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { KeyLimit } from '../task/key-limit.ts';
 import { windowOf } from '../task/key-limit.ts';
 import type { TaskKey } from '../task/task.ts';
 import { taskConcurrencyKey } from '../../dynamo/engine/keys.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import { RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { batchGetStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
@@ -43,40 +42,31 @@ export function enterKey(
   task: TaskKey,
   limit: KeyLimit,
   observed: { readonly window: number | undefined },
-  { now, nonce }: Stamp,
+  stamp: Stamp,
   tasks = 1,
 ): Statement<'update'> {
-  const { rate } = limit;
-  const base = { table, key: taskConcurrencyKey(task.queue, limit.key) };
-  const values = {
-    ':v': SCHEMA_VERSION,
-    ':limit': limit.limit - tasks + 1,
-    ':one': tasks,
-    ':century': tasks * CENTURY_SECONDS,
-    ':now': now,
-    ':nonce': nonce,
-  };
-  if (rate === undefined)
-    return updateStatement('key.enter', {
-      ...base,
-      guard: HAS_ROOM,
-      effect: `SET #v = :v${ENTER} REMOVE #ttl`,
-      values,
+  const { key, rate } = limit;
+  const window = rate && windowOf(rate, stamp.now);
+  const enter = (guard: string, start: string): Statement<'update'> =>
+    updateStatement('key.enter', {
+      table,
+      key: taskConcurrencyKey(task.queue, key),
+      guard,
+      effect: `SET #v = :v${start}${ENTER} REMOVE #ttl`,
+      stamp,
+      values: {
+        ':limit': limit.limit - tasks + 1,
+        ':one': tasks,
+        ':century': tasks * CENTURY_SECONDS,
+        ':window': window,
+        ':count': rate?.count,
+      },
     });
-  const window = windowOf(rate, now);
+  if (window === undefined) return enter(HAS_ROOM, '');
   if (observed.window === window)
-    return updateStatement('key.enter', {
-      ...base,
-      guard: `${HAS_ROOM} AND #window = :window AND #started < :count`,
-      effect: `SET #v = :v, #started = #started + :one${ENTER} REMOVE #ttl`,
-      values: { ...values, ':window': window, ':count': rate.count },
-    });
-  return updateStatement('key.enter', {
-    ...base,
-    guard: `${HAS_ROOM} AND (attribute_not_exists(#window) OR #window < :window)`,
-    effect: `SET #v = :v, #window = :window, #started = :one${ENTER} REMOVE #ttl`,
-    values: { ...values, ':window': window },
-  });
+    return enter(`${HAS_ROOM} AND #window = :window AND #started < :count`, ', #started = #started + :one');
+  const isNew = '(attribute_not_exists(#window) OR #window < :window)';
+  return enter(`${HAS_ROOM} AND ${isNew}`, ', #window = :window, #started = :one');
 }
 
 /**
@@ -86,13 +76,7 @@ export function enterKey(
  * Outcomes: refused = the row was deleted while the task ran, so there is nothing to free: the task ends without this write.
  * @param tasks how many leave at once
  */
-export function leaveKey(
-  table: string,
-  task: TaskKey,
-  key: string,
-  { now, nonce }: Stamp,
-  tasks = 1,
-): Statement<'update'> {
+export function leaveKey(table: string, task: TaskKey, key: string, stamp: Stamp, tasks = 1): Statement<'update'> {
   return updateStatement('key.leave', {
     table,
     key: taskConcurrencyKey(task.queue, key),
@@ -100,13 +84,12 @@ export function leaveKey(
     effect:
       'SET #v = :v, #running = #running - :one, #staySeconds = if_not_exists(#staySeconds, :century) - :century, ' +
       '#ttl = if_not_exists(#staySeconds, :century) + :ttl, #nonce = :nonce',
+    stamp,
     values: {
-      ':v': SCHEMA_VERSION,
       ':zero': tasks - 1,
       ':one': tasks,
       ':century': tasks * CENTURY_SECONDS,
-      ':ttl': idleTtl(now) - tasks * CENTURY_SECONDS,
-      ':nonce': nonce,
+      ':ttl': idleTtl(stamp.now) - tasks * CENTURY_SECONDS,
     },
   });
 }
@@ -121,7 +104,7 @@ export function recountKey(
   queue: string,
   key: string,
   { observedNonce, running }: { readonly observedNonce: string | undefined; readonly running: number },
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   const staySeconds = running * CENTURY_SECONDS;
   return updateStatement('key.recount', {
@@ -130,13 +113,12 @@ export function recountKey(
     guard: observedNonce === undefined ? 'attribute_not_exists(#nonce)' : '#nonce = :observedNonce',
     effect: 'SET #v = :v, #running = :running, #staySeconds = :staySeconds, #ttl = :ttl, #nonce = :nonce',
     omitsNewRow: true,
+    stamp,
     values: {
-      ':v': SCHEMA_VERSION,
       ':running': running,
       ':staySeconds': staySeconds,
-      ':ttl': idleTtl(now) + staySeconds,
-      ':nonce': nonce,
-      ...defined({ ':observedNonce': observedNonce }),
+      ':ttl': idleTtl(stamp.now) + staySeconds,
+      ':observedNonce': observedNonce,
     },
   });
 }
@@ -147,13 +129,10 @@ function idleTtl(now: number): number {
 }
 
 /** Eventually consistent: for choosing tasks to claim, and for counting. */
-export const readKeys = (table: string, queue: string, keys: readonly string[]): Statement<'batchGet'> =>
-  batchGetStatement(
-    'key.getMany',
-    table,
-    keys.map((key) => taskConcurrencyKey(queue, key)),
-    { consistent: false },
-  );
+export function readKeys(table: string, queue: string, keys: readonly string[]): Statement<'batchGet'> {
+  const rows = keys.map((key) => taskConcurrencyKey(queue, key));
+  return batchGetStatement('key.getMany', table, rows, { consistent: false });
+}
 
 export const readKey = (table: string, queue: string, key: string): Statement<'get'> =>
   getStatement('key.get', table, taskConcurrencyKey(queue, key));

@@ -23,14 +23,13 @@
  * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import { defined } from '../../core/defined.ts';
 import type { PlanningHints, QueueRecord, QueueSettings, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
-import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
-import type { Statement } from '../../dynamo/engine/statement.ts';
+import type { Statement, UpdateParts } from '../../dynamo/engine/statement.ts';
 import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+import type { Verb } from '../../dynamo/engine/verb.ts';
 
 /**
  * Guard: not written since it was observed, or still absent, so that a late copy of an earlier change cannot undo a later one.
@@ -42,24 +41,12 @@ export function changeQueue(
   queue: string,
   observed: QueueRecord | undefined,
   { isPaused, reason, pausedTenants }: QueueSettings,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('queue.change', {
-    table,
-    key: queueKey(queue),
-    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+  return updateQueue('queue.change', table, queue, observed, {
     effect: SET_CHANGE + effectOn(pausedTenants),
-    values: {
-      ':v': SCHEMA_VERSION,
-      ':queue': queue,
-      ':paused': isPaused,
-      ':reason': reason,
-      ':now': now,
-      ':nonce': nonce,
-      ':directory': 'queue',
-      ...(pausedTenants === undefined || pausedTenants.size === 0 ? {} : { ':tenants': new Set(pausedTenants) }),
-      ...defined({ ':observedNonce': observed?.nonce }),
-    },
+    stamp,
+    values: { ':paused': isPaused, ':reason': reason, ':directory': 'queue', ':tenants': new Set(pausedTenants) },
   });
 }
 
@@ -75,18 +62,11 @@ export function noteUse(
   { lanes, shards }: QueueUse,
   stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('queue.noteUse', {
-    table,
-    key: queueKey(queue),
-    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+  return updateQueue('queue.noteUse', table, queue, observed, {
     // DynamoDB does not store empty sets.
     effect: lanes.size === 0 ? SET_USE : `${SET_USE} ADD #lanes :lanes`,
-    values: {
-      ...openValues(queue, stamp),
-      ':shards': shards,
-      ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
-      ...defined({ ':observedNonce': observed?.nonce }),
-    },
+    stamp,
+    values: { ':shards': shards, ':lanes': new Set(lanes) },
   });
 }
 
@@ -102,16 +82,8 @@ export function listFinished(
   isOn: boolean,
   stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('queue.listFinished', {
-    table,
-    key: queueKey(queue),
-    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect: `${SET_OPEN}, #nonce = :nonce${isOn ? ', #listedSince = :now' : ' REMOVE #listedSince'}`,
-    values: {
-      ...openValues(queue, stamp),
-      ...defined({ ':observedNonce': observed?.nonce }),
-    },
-  });
+  const effect = `${SET_OPEN}, #nonce = :nonce${isOn ? ', #listedSince = :now' : ' REMOVE #listedSince'}`;
+  return updateQueue('queue.listFinished', table, queue, observed, { effect, stamp });
 }
 
 /**
@@ -121,9 +93,7 @@ export function listFinished(
  */
 export function noteHints(table: string, queue: string, hints: PlanningHints): Statement<'update'> {
   const { tookMs, unknownNames, announcedNames, workerSettings } = hints;
-  return updateStatement('queue.noteHints', {
-    table,
-    key: queueKey(queue),
+  return updateQueue('queue.noteHints', table, queue, undefined, {
     guard: 'attribute_exists(#pk)',
     effect: tookMs === undefined ? SET_HINTS : `${SET_HINTS}, #took = :took`,
     values: {
@@ -131,7 +101,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
       ':names': [...announcedNames],
       ':concurrency': workerSettings.concurrency,
       ':startWithin': workerSettings.startWithinMs,
-      ...defined({ ':took': tookMs }),
+      ':took': tookMs,
     },
   });
 }
@@ -149,16 +119,11 @@ export function announceNames(
   stamp: Stamp,
 ): Statement<'update'> {
   const before = observed?.announcedNames;
-  return updateStatement('queue.announceNames', {
-    table,
-    key: queueKey(queue),
+  return updateQueue('queue.announceNames', table, queue, observed, {
     guard: before === undefined ? 'attribute_not_exists(#names)' : '#names = :observedNames',
     effect: `${SET_OPEN}, #nonce = if_not_exists(#nonce, :nonce), #names = :names`,
-    values: {
-      ...openValues(queue, stamp),
-      ':names': [...names],
-      ...(before === undefined ? {} : { ':observedNames': [...before] }),
-    },
+    stamp,
+    values: { ':names': [...names], ':observedNames': before && [...before] },
   });
 }
 
@@ -174,25 +139,30 @@ export function noteStarts(
   { count, token, untilMs, waitMs, heard }: Omit<StartsNote, 'nonce'>,
   { nonce }: Pick<Stamp, 'nonce'>,
 ): Statement<'update'> {
-  return updateStatement('queue.noteStarts', {
-    table,
-    key: queueKey(queue),
+  return updateQueue('queue.noteStarts', table, queue, undefined, {
     guard: observed === undefined ? 'attribute_exists(#pk) AND attribute_not_exists(#starts)' : '#starts = :observed',
     effect: 'SET #starts = :starts',
     values: {
-      ':starts': {
-        count,
-        token,
-        untilMs,
-        waitMs,
-        heard: heard.map(({ at, count, ids }) => ({ at, count, ids: [...ids] })),
-        nonce,
-      },
-      ...(observed === undefined
-        ? {}
-        : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one, ids: [...one.ids] })) } }),
+      ':starts': storedStarts({ count, token, untilMs, waitMs, heard, nonce }),
+      ':observed': observed && storedStarts(observed),
     },
   });
+}
+
+function storedStarts({ heard, ...note }: StartsNote): Readonly<Record<string, unknown>> {
+  return { ...note, heard: heard.map(({ at, count, ids }) => ({ at, count, ids: [...ids] })) };
+}
+
+/** Guard, if no other is given: not written since it was observed, or still absent. */
+function updateQueue(
+  verb: Verb,
+  table: string,
+  queue: string,
+  observed: QueueRecord | undefined,
+  { guard = observed === undefined ? IS_ABSENT : IS_AS_OBSERVED, ...parts }: Partial<UpdateParts> & { effect: string },
+): Statement<'update'> {
+  const values = { ':queue': queue, ':open': false, ':none': '', ':observedNonce': observed?.nonce, ...parts.values };
+  return updateStatement(verb, { ...parts, guard, table, key: queueKey(queue), values });
 }
 
 /** DynamoDB does not store empty sets. */
@@ -209,11 +179,6 @@ const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :con
 const SET_OPEN =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
   '#updatedAt = if_not_exists(#updatedAt, :now)';
-/** The values of `SET_OPEN`, and the nonce. */
-function openValues(queue: string, { now, nonce }: Stamp): Readonly<Record<string, unknown>> {
-  return { ':v': SCHEMA_VERSION, ':queue': queue, ':open': false, ':none': '', ':now': now, ':nonce': nonce };
-}
-
 const SET_USE = `${SET_OPEN}, #nonce = :nonce, #shards = :shards`;
 const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';

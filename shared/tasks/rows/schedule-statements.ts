@@ -25,14 +25,13 @@
  *
  * Removing a schedule keeps its row, so that a late copy of its definition, which is conditional on a missing row, cannot restore it.
  */
-import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
 import { LEFT_OUT_KEPT } from '../schedule/schedule.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStep } from '../schedule/schedule-store.ts';
 import { joinKey, scheduleKey } from '../../dynamo/engine/keys.ts';
-import { READY_INDEX, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
-import type { Statement } from '../../dynamo/engine/statement.ts';
+import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import type { Statement, UpdateParts } from '../../dynamo/engine/statement.ts';
 import { storedJson } from '../../dynamo/engine/stored-json.ts';
 import {
   batchGetStatement,
@@ -41,6 +40,7 @@ import {
   queryStatement,
   updateStatement,
 } from '../../dynamo/engine/statement.ts';
+import type { Verb } from '../../dynamo/engine/verb.ts';
 
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 /** Status of a schedule that was removed. */
@@ -56,7 +56,7 @@ export function putSchedule(
   definition: ScheduleDefinition,
   nextAt: number | undefined,
   observed: ScheduleRecord | RemovedSchedule | undefined,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   const { queue, name, task, input, options, cron, zone, missed, overlap, toleranceMs, jitterMs } = definition;
   const { startAt, endAt } = definition;
@@ -80,8 +80,8 @@ export function putSchedule(
       (due === undefined ? '' : '#readyKey = :readyKey, #readyAt = :nextAt, ') +
       '#definedAt = :now, #updatedAt = :now, #nonce = :nonce, #directoryKey = :directory, #directoryName = :name ' +
       `REMOVE ${['#ttl', '#status', ...absent].join(', ')}`,
+    stamp,
     values: {
-      ':v': SCHEMA_VERSION,
       ':queue': queue,
       ':name': name,
       ':task': task,
@@ -93,12 +93,12 @@ export function putSchedule(
       ':overlap': overlap,
       ':toleranceMs': toleranceMs,
       ':jitterMs': jitterMs,
-      ':now': now,
-      ':nonce': nonce,
       ':directory': partitionOf(queue),
-      ...defined({ ':startAt': startAt, ':endAt': endAt }),
-      ...(due === undefined ? {} : { ':readyKey': partitionOf(queue), ':nextAt': due }),
-      ...defined({ ':observedNonce': observed?.nonce }),
+      ':startAt': startAt,
+      ':endAt': endAt,
+      ':readyKey': partitionOf(queue),
+      ':nextAt': due,
+      ':observedNonce': observed?.nonce,
     },
   });
 }
@@ -112,31 +112,24 @@ export function putSchedule(
 export function advanceSchedule(
   table: string,
   observed: ScheduleRecord,
-  { nextAt, lastAt, leftOut }: ScheduleStep,
-  { now, nonce }: Stamp,
+  { nextAt, lastAt = 0, leftOut }: ScheduleStep,
+  stamp: Stamp,
   verb: 'schedule.advance' | 'schedule.make' = 'schedule.advance',
 ): Statement<'update'> {
   // A manually requested task does not change the next occurrence, and a paused schedule stays paused.
   const isMoved = nextAt !== observed.nextAt;
-  return updateStatement(verb, {
-    table,
-    key: scheduleKey(observed.queue, observed.name),
-    guard: IS_AS_OBSERVED,
+  const all = leftOut === undefined ? [] : [...observed.leftOut, leftOut];
+  return updateObserved(verb, table, observed, stamp, {
     effect:
       'SET #updatedAt = :now, #nonce = :nonce' +
       (isMoved && nextAt !== undefined ? ', #readyAt = :nextAt' : '') +
-      (lastAt === undefined ? '' : ', #lastAt = :lastAt') +
+      (lastAt === 0 ? '' : ', #lastAt = :lastAt') +
       (leftOut === undefined ? '' : ', #leftOut = :leftOut') +
       (isMoved && nextAt === undefined ? ' REMOVE #readyKey, #readyAt' : ''),
     values: {
-      ':observedNonce': observed.nonce,
-      ':now': now,
-      ':nonce': nonce,
-      ...(isMoved && nextAt !== undefined ? { ':nextAt': nextAt } : {}),
-      ...(lastAt === undefined ? {} : { ':lastAt': Math.max(lastAt, observed.lastAt ?? 0) }),
-      ...(leftOut === undefined
-        ? {}
-        : { ':leftOut': [...observed.leftOut, leftOut].slice(-LEFT_OUT_KEPT).map(({ at, why }) => `${why}@${at}`) }),
+      ':nextAt': nextAt,
+      ':lastAt': Math.max(lastAt, observed.lastAt ?? 0),
+      ':leftOut': all.slice(-LEFT_OUT_KEPT).map(({ at, why }) => `${why}@${at}`),
     },
   });
 }
@@ -150,28 +143,19 @@ export function pauseSchedule(
   table: string,
   observed: ScheduleRecord,
   to: { readonly pausedAt: number } | { readonly nextAt: number | undefined },
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   const rest = 'SET #updatedAt = :now, #nonce = :nonce';
   const pausedAt = 'pausedAt' in to ? to.pausedAt : undefined;
   const nextAt = 'nextAt' in to ? to.nextAt : undefined;
-  return updateStatement(pausedAt === undefined ? 'schedule.resume' : 'schedule.pause', {
-    table,
-    key: scheduleKey(observed.queue, observed.name),
-    guard: IS_AS_OBSERVED,
+  return updateObserved(pausedAt === undefined ? 'schedule.resume' : 'schedule.pause', table, observed, stamp, {
     effect:
       pausedAt !== undefined
         ? `${rest}, #pausedAt = :pausedAt REMOVE #readyKey, #readyAt`
         : nextAt !== undefined
           ? `${rest}, #readyKey = :readyKey, #readyAt = :nextAt REMOVE #pausedAt`
           : `${rest} REMOVE #pausedAt`,
-    values: {
-      ':observedNonce': observed.nonce,
-      ':now': now,
-      ':nonce': nonce,
-      ...defined({ ':pausedAt': pausedAt }),
-      ...(nextAt === undefined ? {} : { ':readyKey': partitionOf(observed.queue), ':nextAt': nextAt }),
-    },
+    values: { ':pausedAt': pausedAt, ':readyKey': partitionOf(observed.queue), ':nextAt': nextAt },
   });
 }
 
@@ -180,21 +164,31 @@ export function pauseSchedule(
  * Effect: removed, and deleted by TTL unless it is defined again; tasks created from it stay.
  * Outcomes: refused = written since it was observed, or already removed.
  */
-export function removeSchedule(table: string, observed: ScheduleRecord, { now, nonce }: Stamp): Statement<'update'> {
-  return updateStatement('schedule.remove', {
-    table,
-    key: scheduleKey(observed.queue, observed.name),
-    guard: IS_AS_OBSERVED,
+export function removeSchedule(table: string, observed: ScheduleRecord, stamp: Stamp): Statement<'update'> {
+  return updateObserved('schedule.remove', table, observed, stamp, {
     effect:
       'SET #status = :removed, #updatedAt = :now, #nonce = :nonce, #ttl = :ttl ' +
       'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName',
-    values: {
-      ':observedNonce': observed.nonce,
-      ':removed': REMOVED,
-      ':now': now,
-      ':nonce': nonce,
-      ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.schedule),
-    },
+    values: { ':removed': REMOVED, ':ttl': ttlEpochSeconds(stamp.now, RETENTION_DAYS.schedule) },
+  });
+}
+
+/** Guard: not written since it was observed. */
+function updateObserved(
+  verb: Verb,
+  table: string,
+  { queue, name, nonce }: ScheduleRecord,
+  stamp: Stamp,
+  { effect, values }: Pick<UpdateParts, 'effect' | 'values'>,
+): Statement<'update'> {
+  const known = { ...values, ':observedNonce': nonce };
+  return updateStatement(verb, {
+    table,
+    key: scheduleKey(queue, name),
+    guard: IS_AS_OBSERVED,
+    effect,
+    stamp,
+    values: known,
   });
 }
 
@@ -216,13 +210,10 @@ export const pageOfSchedules = (table: string, queue: string, after: unknown): S
 export const readSchedule = (table: string, { queue, name }: ScheduleKey): Statement<'get'> =>
   getStatement('schedule.get', table, scheduleKey(queue, name));
 
-export const readSchedules = (table: string, keys: readonly ScheduleKey[]): Statement<'batchGet'> =>
-  batchGetStatement(
-    'schedule.getMany',
-    table,
-    keys.map(({ queue, name }) => scheduleKey(queue, name)),
-    { consistent: true },
-  );
+export function readSchedules(table: string, keys: readonly ScheduleKey[]): Statement<'batchGet'> {
+  const rows = keys.map(({ queue, name }) => scheduleKey(queue, name));
+  return batchGetStatement('schedule.getMany', table, rows, { consistent: true });
+}
 
 /** The partition in both the ready index and the directory. It has two parts; partitions of tasks have three. */
 function partitionOf(queue: string): string {

@@ -1,14 +1,14 @@
 /** Conditions, effects and values of the statements of a lock row; `lock-statements.ts` lists its attributes. */
-import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { Content, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
+import type { Content, LockRecord } from '../lock-record.ts';
 import { endedAt } from '../lock-record.ts';
-import type { Closing } from '../../../session/session-record.ts';
-import { closedFrom } from '../../../session/session-record.ts';
 import type { AcquireRequest, LockWish } from '../lock-store.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import { directoryPartition } from '../../../dynamo/engine/directory.ts';
-import type { Values } from '../../../dynamo/engine/statement.ts';
+import { lockKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement, UpdateParts, Values } from '../../../dynamo/engine/statement.ts';
+import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { Verb } from '../../../dynamo/engine/verb.ts';
 
 export const IS_ABSENT = 'attribute_not_exists(#pk)';
 export const IS_AS_OBSERVED = '#nonce = :observedNonce';
@@ -58,12 +58,8 @@ export function takeEffect(
   return `SET ${TOUCH}, ${listed}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}${store} REMOVE #ttl, #notBefore${old}`;
 }
 
-export function takeValues(
-  { key, session, content, isListed }: Omit<AcquireRequest, 'openBefore'>,
-  stamp: Stamp,
-): Values {
-  const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
-  return { ...updateValues(content, stamp), ...known, ':taker': session };
+export function takeValues({ key, session, isListed }: Pick<AcquireRequest, 'key' | 'session' | 'isListed'>): Values {
+  return { ...(isListed ? listValues(key) : {}), ':taker': session };
 }
 
 /** The content's part of an effect: `store` to SET, and `clear` to REMOVE, because a content replaces all of the earlier one. */
@@ -74,36 +70,34 @@ export function contentEffect(content: Content | undefined): { readonly store: s
     : { store: ', #value = :value, #consul = :consul', clear: '' };
 }
 
-export function updateValues(content: Content | undefined, stamp: Stamp): Values {
-  return { ...touchValues(stamp), ...defined({ ':value': content?.value, ':consul': content?.consul }) };
-}
-
-export function touchValues({ now, nonce }: Stamp): Values {
-  return { ':now': now, ':nonce': nonce, ':one': 1 };
-}
-
 export function listValues(key: string): Values {
-  return { ':v': SCHEMA_VERSION, ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
+  return { ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
 }
 
-export function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>): Values {
-  return { ':session': session, ':counter': leaseCounter };
+interface LockChange extends Omit<UpdateParts, 'table' | 'key' | 'stamp'> {
+  /** The row that the write is for. If it is held, the write ends this tenure, or is of its holder. */
+  readonly observed?: LockRecord | undefined;
+  readonly content?: Content | undefined;
 }
 
-/** Names the ending tenure and the time. */
-export function endValues(observed: HeldLock, { now }: Stamp): Values {
-  return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
-}
-
-/** Computes how long a key stays closed that is now taken away from its holder. */
-export function closeValues(closing: Closing, { now }: Stamp): Values {
-  return { ':notBefore': closedFrom(now, closing) };
-}
-
-export function observedValues(observed: LockRecord | undefined): Values {
-  return defined({ ':observedNonce': observed?.nonce });
-}
-
-export function sweepValues({ now }: Stamp): Values {
-  return { ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.lease) };
+/** An update of a lock's row. Its expressions may name what is known of the row and of the write, and what is stored with it. */
+export function updateLockRow(
+  verb: Verb,
+  table: string,
+  key: string,
+  stamp: Stamp,
+  { observed, content, ...parts }: LockChange,
+): Statement<'update'> {
+  const held = observed?.state === 'held' ? observed : undefined;
+  const values = {
+    ':session': held?.session,
+    ':counter': observed?.leaseCounter,
+    ':freedAt': held && endedAt(held, stamp.now),
+    ':observedNonce': observed?.nonce,
+    ':value': content?.value,
+    ':consul': content?.consul,
+    ':ttl': ttlEpochSeconds(stamp.now, RETENTION_DAYS.lease),
+    ...parts.values,
+  };
+  return updateStatement(verb, { ...parts, table, key: lockKey(key), stamp, values });
 }

@@ -34,11 +34,11 @@ import type {
   TransactionAction,
 } from '../lock-store.ts';
 import { lockKey } from '../../../dynamo/engine/keys.ts';
-import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { checkStatement, restampedTransaction, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { checkStatement, restampedTransaction } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together, transactStatement } from '../../../dynamo/engine/transaction.ts';
 import type { Closing } from '../../../session/session-record.ts';
+import { closedFrom } from '../../../session/session-record.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import {
   IS_ABSENT,
@@ -60,14 +60,8 @@ import {
   takeEffect,
   takeValues,
   contentEffect,
-  updateValues,
-  touchValues,
   listValues,
-  claimValues,
-  endValues,
-  closeValues,
-  observedValues,
-  sweepValues,
+  updateLockRow,
 } from './lock-expressions.ts';
 
 /**
@@ -78,16 +72,12 @@ import {
  * Outcomes: refused = the row shows its holder, or the time at which it opens; or it is free, and the next attempt must name its counter.
  */
 export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
-  return updateStatement('lock.acquire', {
-    table,
-    key: lockKey(request.key),
+  const { key, content, openBefore, observedCounter = NEVER_GIVEN } = request;
+  return updateLockRow('lock.acquire', table, key, stamp, {
+    content,
     guard: `${IS_FREE} AND ${IS_OPEN} AND ${IS_UNTOUCHED} AND ${IS_KNOWN}`,
     effect: takeEffect(request, { isFresh: false, isHeld: false }),
-    values: {
-      ...takeValues(request, stamp),
-      ':openBefore': request.openBefore,
-      ':observedCounter': request.observedCounter ?? NEVER_GIVEN,
-    },
+    values: { ...takeValues(request), ':openBefore': openBefore, ':observedCounter': observedCounter },
   });
 }
 
@@ -103,12 +93,12 @@ export function takeOverLock(
   options: { readonly isFresh: boolean },
   stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('lock.takeOver', {
-    table,
-    key: lockKey(request.key),
+  return updateLockRow('lock.takeOver', table, request.key, stamp, {
+    observed,
+    content: request.content,
     guard: IS_HELD_BY,
     effect: takeEffect(request, { ...options, isHeld: true }),
-    values: { ...takeValues(request, stamp), ...endValues(observed, stamp) },
+    values: takeValues(request),
   });
 }
 
@@ -134,17 +124,12 @@ export function acquireObserved(
   request: Omit<AcquireRequest, 'key' | 'openBefore'>,
   stamp: Stamp,
 ): Statement<'update'> {
-  const isHeld = record?.state === 'held';
-  return updateStatement('lock.acquireAll', {
-    table,
-    key: lockKey(key),
+  return updateLockRow('lock.acquireAll', table, key, stamp, {
+    observed: record,
+    content: request.content,
     guard: record === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect: takeEffect(request, { isFresh, isHeld }),
-    values: {
-      ...takeValues({ ...request, key }, stamp),
-      ...observedValues(record),
-      ...(isHeld ? { ':freedAt': endedAt(record, stamp.now) } : {}),
-    },
+    effect: takeEffect(request, { isFresh, isHeld: record?.state === 'held' }),
+    values: takeValues({ ...request, key }),
   });
 }
 
@@ -160,12 +145,11 @@ export function updateLock(
   stamp: Stamp,
 ): Statement<'update'> {
   const { store, clear } = contentEffect(content);
-  return updateStatement('lock.update', {
-    table,
-    key: lockKey(observed.key),
+  return updateLockRow('lock.update', table, observed.key, stamp, {
+    observed,
+    content,
     guard: `${IS_HELD_BY} AND ${IS_AS_OBSERVED}`,
     effect: `SET ${TOUCH}${store}${clear === '' ? '' : ' REMOVE #consul'}`,
-    values: { ...updateValues(content, stamp), ...claimValues(observed), ...observedValues(observed) },
   });
 }
 
@@ -182,22 +166,16 @@ export function releaseLock(
 ): Statement<'update'> {
   const guard = sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY;
   const { store, clear } = contentEffect(content);
-  return updateStatement('lock.release', {
+  return updateLockRow('lock.release', table, observed.key, stamp, {
+    observed,
+    content,
     goesFirst: true,
-    table,
-    key: lockKey(observed.key),
     omitsNewRow: true,
     guard: isExact ? `${guard} AND ${IS_AS_OBSERVED}` : guard,
     effect: sweepable
       ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}`
       : `SET ${TOUCH}${store}, ${FREE}${closing === undefined ? '' : CLOSE} REMOVE ${LEAVE}${clear}`,
-    values: {
-      ...updateValues(content, stamp),
-      ...endValues(observed, stamp),
-      ...(sweepable ? sweepValues(stamp) : {}),
-      ...(isExact ? observedValues(observed) : {}),
-      ...(closing === undefined ? {} : closeValues(closing, stamp)),
-    },
+    values: { ':notBefore': closing && closedFrom(stamp.now, closing) },
   });
 }
 
@@ -215,17 +193,11 @@ export function settleLock(
 ): Statement<'update'> {
   const isSwept = sweepable || behaviour === 'delete';
   const drop = behaviour === 'delete' ? `, ${DROP_ENTRY}` : '';
-  return updateStatement('lock.settle', {
-    table,
-    key: lockKey(observed.key),
+  return updateLockRow('lock.settle', table, observed.key, stamp, {
+    observed,
     guard: sweepable && behaviour === 'release' ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY,
     effect: `SET ${TOUCH}, ${FREE}, #notBefore = :notBefore${isSwept ? ', #ttl = :ttl' : ''} REMOVE ${LEAVE}${drop}`,
-    values: {
-      ...touchValues(stamp),
-      ...endValues(observed, stamp),
-      ':notBefore': notBefore,
-      ...(isSwept ? sweepValues(stamp) : {}),
-    },
+    values: { ':notBefore': notBefore },
   });
 }
 
@@ -244,21 +216,11 @@ export function disownLock(
   stamp: Stamp,
 ): Statement<'update'> {
   const sweepable = observed.entry?.value === undefined;
-  return updateStatement('lock.disown', {
-    table,
-    key: lockKey(observed.key),
-    guard: sweepable
-      ? '#session = :session AND #leaseCounter = :counter AND attribute_not_exists(#value)'
-      : '#session = :session AND #leaseCounter = :counter',
-    effect: sweepable
-      ? 'SET #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = #leaseCounter + :one, #freedAt = :freedAt, #ttl = :ttl REMOVE #session, #acquiredAt'
-      : 'SET #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = #leaseCounter + :one, #freedAt = :freedAt REMOVE #session, #acquiredAt',
-    values: {
-      ...touchValues(stamp),
-      ...claimValues(observed),
-      ':freedAt': Math.max(endedAt(observed, stamp.now), notBeforeAsked),
-      ...(sweepable ? sweepValues(stamp) : {}),
-    },
+  return updateLockRow('lock.disown', table, observed.key, stamp, {
+    observed,
+    guard: sweepable ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY,
+    effect: `SET ${TOUCH}, #leaseCounter = #leaseCounter + :one, ${FREE}${sweepable ? ', #ttl = :ttl' : ''} REMOVE ${LEAVE}`,
+    values: { ':freedAt': Math.max(endedAt(observed, stamp.now), notBeforeAsked) },
   });
 }
 
@@ -275,19 +237,12 @@ export function voidLateAcquire(
   { key, observed, notBeforeAsked }: PendingAcquire,
   stamp: Stamp,
 ): Statement<'update'> {
-  return updateStatement('lock.bar', {
-    table,
-    key: lockKey(key),
-    guard: observed === undefined ? 'attribute_not_exists(#pk)' : '#nonce = :observedNonce',
-    effect:
-      observed === undefined
-        ? 'SET #v = :v, #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one, #freedAt = :freedAt, #ttl = :ttl'
-        : 'SET #nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one, #freedAt = :freedAt',
-    values: {
-      ...touchValues(stamp),
-      ':freedAt': Math.max(stamp.now, observed?.freedAt ?? 0, notBeforeAsked),
-      ...(observed === undefined ? { ':v': SCHEMA_VERSION, ...sweepValues(stamp) } : observedValues(observed)),
-    },
+  const free = `${TOUCH}, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one, ${FREE}`;
+  return updateLockRow('lock.bar', table, key, stamp, {
+    observed,
+    guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
+    effect: observed === undefined ? `SET #v = :v, ${free}, #ttl = :ttl` : `SET ${free}`,
+    values: { ':freedAt': Math.max(stamp.now, observed?.freedAt ?? 0, notBeforeAsked) },
   });
 }
 
@@ -306,18 +261,11 @@ export function forceReleaseLock(
   const { key, session, leaseCounter } = observed;
   const forced: ForcedRelease = { by: force.by, reason: force.reason, at: stamp.now, session, leaseCounter };
   const [sweep, drop] = force.isDeleting ? [', #ttl = :ttl', `, ${DROP_ENTRY}`] : ['', ''];
-  const release = updateStatement('lock.force', {
-    table,
-    key: lockKey(key),
+  const release = updateLockRow('lock.force', table, key, stamp, {
+    observed,
     guard: IS_HELD_BY,
     effect: `SET ${TOUCH}, ${FREE}, #leaseCounter = #leaseCounter + :one${CLOSE}, #forced = :forced${sweep} REMOVE ${LEAVE}${drop}`,
-    values: {
-      ...touchValues(stamp),
-      ...endValues(observed, stamp),
-      ...closeValues(force, stamp),
-      ':forced': forced,
-      ...(force.isDeleting ? sweepValues(stamp) : {}),
-    },
+    values: { ':notBefore': closedFrom(stamp.now, force), ':forced': forced },
   });
   const tell = actionOf(revokeFromSession(table, session, [revocationOf(observed)], force.renewals));
   const statement = together(release, force.tell ? [tell] : [], stamp.nonce);
@@ -338,12 +286,12 @@ export function putValue(
   stamp: Stamp,
 ): Statement<'update'> {
   const { store, clear } = contentEffect(content);
-  return updateStatement('lock.put', {
-    table,
-    key: lockKey(key),
+  return updateLockRow('lock.put', table, key, stamp, {
+    observed,
+    content,
     guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
     effect: `SET ${TOUCH}, ${LIST}, ${KEEP_ENTRY}${store} REMOVE #ttl${clear}`,
-    values: { ...updateValues(content, stamp), ...listValues(key), ...observedValues(observed) },
+    values: listValues(key),
   });
 }
 
@@ -360,20 +308,13 @@ export function removeEntry(
 ): Statement<'update'> {
   const isHeld = observed.state === 'held';
   const isClosing = isHeld && closing !== undefined;
-  return updateStatement('lock.remove', {
-    table,
-    key: lockKey(observed.key),
+  return updateLockRow('lock.remove', table, observed.key, stamp, {
+    observed,
     guard: IS_AS_OBSERVED,
     effect: isHeld
       ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl${isClosing ? CLOSE : ''} REMOVE ${LEAVE}, ${DROP_ENTRY}`
       : `SET ${TOUCH}, #ttl = :ttl REMOVE ${DROP_ENTRY}`,
-    values: {
-      ...touchValues(stamp),
-      ...observedValues(observed),
-      ...sweepValues(stamp),
-      ...(isHeld ? { ':freedAt': endedAt(observed, stamp.now) } : {}),
-      ...(isClosing ? closeValues(closing, stamp) : {}),
-    },
+    values: { ':notBefore': closing && closedFrom(stamp.now, closing) },
   });
 }
 
@@ -396,5 +337,6 @@ export function removeHeldEntry(
 
 /** For the user's own transaction. Guard: mine. Effect: none; the rest of the transaction is applied only if the guard is true. */
 export function heldCondition(table: string, claim: LockClaim): TransactionAction {
-  return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
+  const values = { ':session': claim.session, ':counter': claim.leaseCounter };
+  return checkStatement(table, lockKey(claim.key), IS_HELD_BY, values);
 }

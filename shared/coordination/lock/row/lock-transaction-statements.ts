@@ -7,6 +7,7 @@ import { lockKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement, TransactionCheck } from '../../../dynamo/engine/statement.ts';
 import { checkStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, transactStatement } from '../../../dynamo/engine/transaction.ts';
+import { IS_ABSENT, IS_AS_OBSERVED } from './lock-expressions.ts';
 import { acquireObserved, putValue, releaseLock, removeEntry } from './lock-statements.ts';
 import type { Closing } from '../../../session/session-record.ts';
 import { liveCondition, revokeFromSession } from '../../../session/row/session-statements.ts';
@@ -27,9 +28,9 @@ export function commitLocks(
 ): Statement<'transactWrite'> | Statement<'update'> {
   const checks: TransactionCheck[] = [
     ...unchanged.map(({ key, nonce }) =>
-      checkStatement(table, lockKey(key), '#nonce = :observedNonce', { ':observedNonce': nonce }),
+      checkStatement(table, lockKey(key), IS_AS_OBSERVED, { ':observedNonce': nonce }),
     ),
-    ...absent.map((key) => checkStatement(table, lockKey(key), 'attribute_not_exists(#pk)', {})),
+    ...absent.map((key) => checkStatement(table, lockKey(key), IS_ABSENT, {})),
     // A transaction can have only one action per row, and notifying a session has the same guard.
     ...live.filter((id) => !ended.has(id)).map((id) => liveCondition(table, id)),
   ];

@@ -13,9 +13,10 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Draw } from '../bucket.ts';
 import type { BucketKey } from '../ratelimit-store.ts';
 import { rateLimitKey } from '../../../dynamo/engine/keys.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { RETENTION_DAYS, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { Verb } from '../../../dynamo/engine/verb.ts';
 
 /**
  * Guard: not full, with enough, and not last written by an earlier attempt of this take.
@@ -23,17 +24,9 @@ import { getStatement, updateStatement } from '../../../dynamo/engine/statement.
  * Outcomes: refused = not enough tokens, and the row shows when there will be enough; or the bucket is full or new.
  */
 export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
-  updateStatement('ratelimit.take', {
-    table,
-    key: rateLimitKey(bucket.name, bucket.key),
+  updateBucket('ratelimit.take', table, bucket, draw, stamp, {
     guard: '#emptyAt >= :fullSince AND #emptyAt <= :enoughSince AND #nonce <> :nonce',
     effect: `SET #emptyAt = #emptyAt + :cost, ${TOUCH}`,
-    values: {
-      ':fullSince': draw.fullSince,
-      ':enoughSince': draw.enoughSince,
-      ':cost': draw.costMs,
-      ...touchValues(draw, stamp),
-    },
   });
 
 /**
@@ -42,17 +35,9 @@ export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: 
  * Outcomes: refused = another caller has taken tokens in the meantime.
  */
 export const takeTokensFromFull = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
-  updateStatement('ratelimit.takeFromFull', {
-    table,
-    key: rateLimitKey(bucket.name, bucket.key),
+  updateBucket('ratelimit.takeFromFull', table, bucket, draw, stamp, {
     guard: 'attribute_not_exists(#pk) OR (#v = :v AND #emptyAt < :fullSince)',
     effect: `SET #v = :v, #emptyAt = :emptyAt, ${TOUCH}`,
-    values: {
-      ':v': SCHEMA_VERSION,
-      ':fullSince': draw.fullSince,
-      ':emptyAt': draw.fullSince + draw.costMs,
-      ...touchValues(draw, stamp),
-    },
   });
 
 export const readBucket = (table: string, { name, key }: BucketKey): Statement<'get'> =>
@@ -60,7 +45,21 @@ export const readBucket = (table: string, { name, key }: BucketKey): Statement<'
 
 const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 
-function touchValues({ fullSince }: Draw, { now, nonce }: Stamp) {
-  const fullAt = now + (now - fullSince);
-  return { ':nonce': nonce, ':ttl': ttlEpochSeconds(fullAt, RETENTION_DAYS.rateLimit) };
+function updateBucket(
+  verb: Verb,
+  table: string,
+  { name, key }: BucketKey,
+  { fullSince, enoughSince, costMs }: Draw,
+  stamp: Stamp,
+  parts: Pick<UpdateParts, 'guard' | 'effect'>,
+): Statement<'update'> {
+  const fullAt = stamp.now + (stamp.now - fullSince);
+  const values = {
+    ':fullSince': fullSince,
+    ':enoughSince': enoughSince,
+    ':cost': costMs,
+    ':emptyAt': fullSince + costMs,
+    ':ttl': ttlEpochSeconds(fullAt, RETENTION_DAYS.rateLimit),
+  };
+  return updateStatement(verb, { ...parts, table, key: rateLimitKey(name, key), stamp, values });
 }

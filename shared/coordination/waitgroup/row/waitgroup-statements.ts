@@ -26,7 +26,7 @@ import type { MemberLease } from '../waitgroup-store.ts';
 import type { GroupKey } from '../waitgroup.ts';
 import { waitGroupKey, waitGroupMemberKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import {
   checkStatement,
   createStatement,
@@ -37,6 +37,7 @@ import {
 } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { transactStatement } from '../../../dynamo/engine/transaction.ts';
+import type { Verb } from '../../../dynamo/engine/verb.ts';
 
 /** Guard of one generation: late requests of an old generation must not change the next. */
 const IS_IN_STATE = '#generation = :generation AND #state = :expected';
@@ -69,12 +70,9 @@ export function createGroup(table: string, name: string, { now, nonce }: Stamp):
  * Outcomes: refused = already sealed, or this generation is over.
  */
 export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Statement<'update'> =>
-  updateStatement('waitgroup.seal', {
-    table,
-    key: waitGroupKey(group.name),
-    guard: IS_IN_STATE,
+  updateGroup('waitgroup.seal', table, group, stamp, {
     effect: `SET #state = :next, ${TOUCH}`,
-    values: { ...stateValues(group, { expected: 'open', next: 'sealed' }), ...groupTouchValues(stamp) },
+    values: { ':expected': 'open', ':next': 'sealed' },
   });
 
 /**
@@ -85,20 +83,12 @@ export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Stateme
 export const completeGroup = (
   table: string,
   group: GroupKey,
-  counts: { readonly members: number; readonly lost: number },
+  { members, lost }: { readonly members: number; readonly lost: number },
   stamp: Stamp,
 ): Statement<'update'> =>
-  updateStatement('waitgroup.complete', {
-    table,
-    key: waitGroupKey(group.name),
-    guard: IS_IN_STATE,
+  updateGroup('waitgroup.complete', table, group, stamp, {
     effect: `SET #state = :next, #members = :members, #lost = :lost, ${TOUCH}`,
-    values: {
-      ...stateValues(group, { expected: 'sealed', next: 'complete' }),
-      ':members': counts.members,
-      ':lost': counts.lost,
-      ...groupTouchValues(stamp),
-    },
+    values: { ':expected': 'sealed', ':next': 'complete', ':members': members, ':lost': lost },
   });
 
 /**
@@ -107,13 +97,22 @@ export const completeGroup = (
  * Outcomes: refused = not complete yet, or already begun.
  */
 export const beginGeneration = (table: string, group: GroupKey, stamp: Stamp): Statement<'update'> =>
-  updateStatement('waitgroup.begin', {
-    table,
-    key: waitGroupKey(group.name),
-    guard: IS_IN_STATE,
+  updateGroup('waitgroup.begin', table, group, stamp, {
     effect: `SET #state = :next, #generation = #generation + :one, ${TOUCH} REMOVE #members, #lost`,
-    values: { ...stateValues(group, { expected: 'complete', next: 'open' }), ...groupTouchValues(stamp), ':one': 1 },
+    values: { ':expected': 'complete', ':next': 'open' },
   });
+
+/** Guard: in the expected state, in this generation. */
+function updateGroup(
+  verb: Verb,
+  table: string,
+  { name, generation }: GroupKey,
+  stamp: Stamp,
+  { effect, values }: Pick<UpdateParts, 'effect' | 'values'>,
+): Statement<'update'> {
+  const known = { ':generation': generation, ...ttlValue(stamp), ...values };
+  return updateStatement(verb, { table, key: waitGroupKey(name), guard: IS_IN_STATE, effect, stamp, values: known });
+}
 
 export const readGroup = (table: string, name: string): Statement<'get'> =>
   getStatement('waitgroup.get', table, waitGroupKey(name));
@@ -170,7 +169,8 @@ function addMember(
       ':v': SCHEMA_VERSION,
       ':pending': 'pending',
       ':session': session ?? NO_SESSION,
-      ...groupTouchValues(stamp),
+      ':nonce': stamp.nonce,
+      ...ttlValue(stamp),
     },
   };
 }
@@ -185,19 +185,12 @@ export const leaseMember = (
   table: string,
   group: GroupKey,
   { id, session, observed }: MemberLease,
-  { nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> =>
-  updateStatement('waitgroup.lease', {
-    table,
-    key: waitGroupMemberKey(group, id),
+  updateMember('waitgroup.lease', table, group, id, stamp, {
     guard: `${IS_PENDING} AND ${observed === undefined ? IS_UNLEASED : IS_AS_OBSERVED}`,
     effect: 'SET #session = :session, #nonce = :nonce',
-    values: {
-      ':pending': 'pending',
-      ':session': session,
-      ':nonce': nonce,
-      ...(observed === undefined ? { ':none': NO_SESSION } : { ':observedNonce': observed.nonce }),
-    },
+    values: { ':session': session, ':none': NO_SESSION, ':observedNonce': observed?.nonce },
   });
 
 /**
@@ -206,12 +199,10 @@ export const leaseMember = (
  * Outcomes: refused = already done, lost, or not a member.
  */
 export const finishMember = (table: string, group: GroupKey, id: string, stamp: Stamp): Statement<'update'> =>
-  updateStatement('waitgroup.done', {
-    table,
-    key: waitGroupMemberKey(group, id),
+  updateMember('waitgroup.done', table, group, id, stamp, {
     guard: IS_PENDING,
     effect: `SET #state = :ended, ${TOUCH}`,
-    values: { ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp) },
+    values: { ':ended': 'done' },
   });
 
 /**
@@ -222,16 +213,26 @@ export const finishMember = (table: string, group: GroupKey, id: string, stamp: 
 export const loseMember = (
   table: string,
   group: GroupKey,
-  member: { readonly id: string; readonly session: string },
+  { id, session }: { readonly id: string; readonly session: string },
   stamp: Stamp,
 ): Statement<'update'> =>
-  updateStatement('waitgroup.lose', {
-    table,
-    key: waitGroupMemberKey(group, member.id),
+  updateMember('waitgroup.lose', table, group, id, stamp, {
     guard: `${IS_PENDING} AND #session = :session`,
     effect: `SET #state = :ended, ${TOUCH}`,
-    values: { ':pending': 'pending', ':session': member.session, ':ended': 'lost', ...groupTouchValues(stamp) },
+    values: { ':session': session, ':ended': 'lost' },
   });
+
+function updateMember(
+  verb: Verb,
+  table: string,
+  group: GroupKey,
+  id: string,
+  stamp: Stamp,
+  parts: Pick<UpdateParts, 'guard' | 'effect' | 'values'>,
+): Statement<'update'> {
+  const values = { ':pending': 'pending', ...ttlValue(stamp), ...parts.values };
+  return updateStatement(verb, { ...parts, table, key: waitGroupMemberKey(group, id), stamp, values });
+}
 
 /** Members of one generation, in the order of their keys. */
 export function pageOfMembers(
@@ -239,24 +240,12 @@ export function pageOfMembers(
   group: GroupKey,
   page: { readonly after: string | undefined; readonly limit: number },
 ): Statement<'query'> {
-  const { after, limit } = page;
-  return queryStatement(
-    'waitgroup.members',
-    table,
-    '#pk = :group',
-    { ':group': waitGroupMemberKey(group, '').pk },
-    {
-      ConsistentRead: true,
-      Limit: limit,
-      after: after === undefined ? undefined : { ...waitGroupMemberKey(group, after) },
-    },
-  );
+  const after = page.after === undefined ? undefined : { ...waitGroupMemberKey(group, page.after) };
+  const values = { ':group': waitGroupMemberKey(group, '').pk };
+  const options = { ConsistentRead: true, Limit: page.limit, after };
+  return queryStatement('waitgroup.members', table, '#pk = :group', values, options);
 }
 
-function stateValues(group: GroupKey, { expected, next }: { readonly expected: string; readonly next: string }) {
-  return { ':generation': group.generation, ':expected': expected, ':next': next };
-}
-
-function groupTouchValues({ now, nonce }: Stamp) {
-  return { ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.waitGroup) };
+function ttlValue({ now }: Stamp) {
+  return { ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.waitGroup) };
 }

@@ -27,7 +27,7 @@ export function workOf(task: NewTask): Work {
 /**
  * The rest of a `SET` clause, and the index attributes to remove. @param task where it stood, and the limit of the work's key, or its line
  */
-export function asked(work: Work, task: Omit<Standing, 'priority'>, shards: number, { now, nonce }: Stamp): Move {
+export function asked(work: Work, task: Omit<Standing, 'priority'>, shards: number, { now }: Stamp): Move {
   const { name, input, priority, runAt, options } = work;
   const place = moveTo({ ...task, priority }, { readyAt: runAt, now, shards });
   // An attribute can be in only one clause.
@@ -40,7 +40,6 @@ export function asked(work: Work, task: Omit<Standing, 'priority'>, shards: numb
       ':name': name,
       ':input': input,
       ':priority': priority,
-      ':nonce': nonce,
       ...place.values,
       ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
     },

@@ -8,12 +8,12 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, TaskKey } from '../../task/task.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
-import type { TransactionCheck } from '../../../dynamo/engine/statement.ts';
-import { checkStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, TransactionCheck } from '../../../dynamo/engine/statement.ts';
+import { checkStatement } from '../../../dynamo/engine/statement.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveAlong, moveInTime } from './place.ts';
-import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
+import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM } from './task-statements.ts';
+import { updateTask } from './task-update.ts';
 
 /**
  * Guard: mine, and not barred, like a commit (`commit-statements.ts`). The same transaction creates the children.
@@ -25,24 +25,14 @@ export function waitForChildren(
   claim: Claim,
   batch: { readonly id: string; readonly total: number },
   shards: number,
-  { now, nonce, sequence }: SequencedStamp,
+  stamp: SequencedStamp,
 ): Statement<'update'> {
+  const { now } = stamp;
   const later = moveInTime(claim, { readyAt: batch.total === 0 ? now : NEVER, now, shards });
-  return updateStatement('task.wait', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.wait', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(later)}`,
-    values: {
-      ...mineValues(claim),
-      ':ready': 'ready',
-      ':one': 1,
-      ':batch': batch.id,
-      ':nonce': nonce,
-      ':sequence': sequence,
-      ...later.values,
-      ':past': pastAttempt(claim, 'snoozed', now),
-    },
+    values: { ...later.values, ':batch': batch.id, ':past': pastAttempt(claim, 'snoozed', now) },
   });
 }
 
@@ -58,12 +48,10 @@ export function resumeParent(
   stamp: Stamp,
 ): Statement<'update'> {
   const now = moveAlong(parent, stamp.now);
-  return updateStatement('task.wake', {
-    table,
-    key: taskKey(parent.queue, parent.id),
+  return updateTask('task.wake', table, parent, stamp, {
     guard: '#state = :ready AND #children = :batch',
     effect: `SET ${now.effect}, #nonce = :nonce`,
-    values: { ...now.values, ':ready': 'ready', ':batch': batch.id, ':nonce': stamp.nonce },
+    values: { ...now.values, ':batch': batch.id },
   });
 }
 
@@ -72,10 +60,6 @@ export function resumeParent(
  * Outcomes: refused = an operator has retried the waiter since it was read, and it waits again.
  */
 export function isNotWaiting(table: string, { queue, id }: TaskKey, batch: BatchKey): TransactionCheck {
-  return checkStatement(
-    table,
-    taskKey(queue, id),
-    'attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready',
-    { ':batch': batch.id, ':ready': 'ready' },
-  );
+  const guard = 'attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready';
+  return checkStatement(table, taskKey(queue, id), guard, { ':batch': batch.id, ':ready': 'ready' });
 }

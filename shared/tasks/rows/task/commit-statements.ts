@@ -5,17 +5,15 @@
  * that the network delivers later would find its claim unchanged, and the condition may be true by then. Therefore a commit has a number
  * within its claim, and after a refusal the bar raises the row's `sequence` to that number.
  */
-import { defined } from '../../../core/defined.ts';
-import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, TaskKey } from '../../task/task.ts';
 import { spawnedAttribute } from './attributes.ts';
 import type { EndStamp } from './ended-entries.ts';
 import { leaveFor } from './ended-entries.ts';
-import { FINISH, HAS_NO_FOLLOWER, IS_MINE, finishValues, mineValues } from './task-statements.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_MINE } from './task-statements.ts';
+import { updateTask } from './task-update.ts';
 
 /**
  * Guard: mine, and not barred.
@@ -30,9 +28,7 @@ export function commitTask(
 ): Statement<'update'> {
   const spawned = children.length === 0 ? undefined : spawnedAttribute(claim.queue, children);
   const leave = leaveFor(stamp);
-  return updateStatement('task.commit', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.commit', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
     effect: [
       FINISH,
@@ -41,13 +37,7 @@ export function commitTask(
       `${leave.set} ${leave.remove}`,
     ].join(''),
     omitsNewRow: true,
-    values: {
-      ...mineValues(claim),
-      ...finishValues('done', stamp),
-      ...leave.values,
-      ...defined({ ':result': result, ':spawned': spawned }),
-      ':sequence': stamp.sequence,
-    },
+    values: { ...leave.values, ':finished': 'done', ':result': result, ':spawned': spawned },
   });
 }
 
@@ -56,13 +46,10 @@ export function commitTask(
  * Effect: the commit with this number, and earlier writes of the claim, are refused whenever they arrive.
  * Outcomes: refused = a copy of the commit was faster, so its nonce is in the row; or taken over.
  */
-export function barCommit(table: string, claim: Claim, { nonce, sequence }: SequencedStamp): Statement<'update'> {
-  return updateStatement('task.bar', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+export function barCommit(table: string, claim: Claim, stamp: SequencedStamp): Statement<'update'> {
+  return updateTask('task.bar', table, claim, stamp, {
     guard: `${IS_MINE} AND #sequence < :sequence`,
     effect: 'SET #sequence = :sequence, #nonce = :nonce',
     omitsNewRow: true,
-    values: { ...mineValues(claim), ':sequence': sequence, ':nonce': nonce },
   });
 }

@@ -13,6 +13,7 @@ import { pageOfEnded } from './ended-list-store.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import { keptSeat, TaskCreation } from './task-creation.ts';
+import { readTasks } from './task-statements.ts';
 import { Lines } from './lines.ts';
 import { changeLine } from './line-statements.ts';
 import { decodeKey } from '../key-codec.ts';
@@ -63,7 +64,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       return sender.write(recountKey(table, queue, key, to, stamp), stamp.nonce);
     },
 
-    getManyNow: (keys, onDamaged) => rows.getMany(table, statements.readTasksNow(table, keys), onDamaged),
+    getManyNow: (keys, onDamaged) => rows.getMany(table, readTasks(table, keys, { consistent: true }), onDamaged),
 
     getLine: (queue, key) => lines.get(queue, key),
 

@@ -13,7 +13,7 @@ import { utf8Bytes } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { deadPartitionKey, endedPartitionKey, joinKey, shardOf, splitKey } from '../../../dynamo/engine/keys.ts';
 import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
-import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
+import type { Values } from '../../../dynamo/engine/statement.ts';
 import type { ChildEnding } from '../../task/batch.ts';
 import type { EndedFacts } from '../../task/ended-list.ts';
 import type { EndFacts, TaskKey, TaskLinks } from '../../task/task.ts';
@@ -56,7 +56,7 @@ export type EndStamp = Stamp & {
 export function leaveFor({ place }: Pick<EndStamp, 'place'>): {
   readonly set: string;
   readonly remove: string;
-  readonly values: UpdateParts['values'];
+  readonly values: Values;
 } {
   if (place === undefined) return { set: '', remove: LEAVE_INDEX, values: {} };
   return {

@@ -13,9 +13,7 @@
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import { taskKey } from '../../../dynamo/engine/keys.ts';
-import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
-import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, Follower, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
@@ -23,7 +21,8 @@ import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
 import { andForget, optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf } from './place.ts';
-import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
+import { HAS_NO_FOLLOWER, IS_MINE } from './task-statements.ts';
+import { updateTask } from './task-update.ts';
 
 /**
  * Guard: it runs under the observed counter, with the observed follower, or still without one.
@@ -37,33 +36,23 @@ export function followTask(
   table: string,
   observed: RunningTask | ReadyTask,
   task: NewTask,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
-  const { leaseCounter, follower } = observed;
+  const { follower } = observed;
   const { options, ...work } = workOf(task);
-  const key = taskKey(observed.queue, observed.id);
-  const stored = { ...work, ...defined(options), at: follower?.at ?? now, nonce };
+  const stored = { ...work, ...defined(options), at: follower?.at ?? stamp.now, nonce: stamp.nonce };
   if (observed.state === 'ready')
-    return updateStatement('task.follow', {
-      table,
-      key,
+    return updateTask('task.follow', table, observed, stamp, {
       guard: '#state = :ready AND #nonce = :observedNonce',
       effect: 'SET #follower = :follower, #nonce = :nonce',
-      values: { ':ready': 'ready', ':observedNonce': observed.nonce, ':follower': stored, ':nonce': nonce },
+      values: { ':follower': stored },
     });
-  return updateStatement('task.follow', {
-    table,
-    key,
+  return updateTask('task.follow', table, observed, stamp, {
     guard:
       '#state = :running AND #leaseCounter = :observedCounter AND ' +
       (follower === undefined ? HAS_NO_FOLLOWER : '#follower.#nonce = :observedNonce'),
     effect: 'SET #follower = :follower',
-    values: {
-      ':running': 'running',
-      ':observedCounter': leaseCounter,
-      ...defined({ ':observedNonce': follower?.nonce }),
-      ':follower': stored,
-    },
+    values: { ':observedNonce': follower?.nonce, ':follower': stored },
   });
 }
 
@@ -84,21 +73,14 @@ export function promoteFollower(
   claim: Claim,
   { follower, journal, how, error }: Ended & Pick<RunningTask, 'journal'> & { readonly follower: Follower },
   shards: number,
-  { now, nonce, sequence }: Stamp & Partial<SequencedStamp>,
+  stamp: Stamp & Partial<SequencedStamp>,
 ): Statement<'update'> {
-  const next = continueWith({ ...claim, journal }, follower, shards, { now, nonce });
-  return updateStatement('task.promote', {
-    table,
-    key: taskKey(claim.queue, claim.id),
-    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${sequence === undefined ? '' : ` AND #sequence < :sequence`}`,
+  const next = continueWith({ ...claim, journal }, follower, shards, stamp);
+  const isNotBarred = stamp.sequence === undefined ? '' : ' AND #sequence < :sequence';
+  return updateTask('task.promote', table, claim, stamp, {
+    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${isNotBarred}`,
     effect: `${next.set}, ${remember(claim)} ${next.remove}`,
-    values: {
-      ...mineValues(claim),
-      ...next.values,
-      ':followerNonce': follower.nonce,
-      ...defined({ ':sequence': sequence }),
-      ':past': pastAttempt(claim, how, now, error),
-    },
+    values: { ...next.values, ':followerNonce': follower.nonce, ':past': pastAttempt(claim, how, stamp.now, error) },
   });
 }
 
@@ -115,12 +97,10 @@ export function promoteWaiting(
   stamp: Stamp,
 ): Statement<'update'> {
   const next = continueWith(observed, follower, shards, stamp);
-  return updateStatement('task.promote', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+  return updateTask('task.promote', table, observed, stamp, {
     guard: '#state = :ready AND #nonce = :observedNonce',
     effect: `${next.set} ${next.remove}`,
-    values: { ...next.values, ':observedNonce': observed.nonce },
+    values: next.values,
   });
 }
 
@@ -128,8 +108,8 @@ function continueWith(
   former: Pick<Claim, 'queue' | 'id' | 'tenant' | 'links'> & Pick<RunningTask, 'journal'>,
   follower: Follower,
   shards: number,
-  { now, nonce }: Stamp,
-): { readonly set: string; readonly remove: string; readonly values: UpdateParts['values'] } {
+  stamp: Stamp,
+): { readonly set: string; readonly remove: string; readonly values: Values } {
   const { name, priority, runAt } = follower;
   const work = {
     name,
@@ -139,20 +119,13 @@ function continueWith(
     options: optionAttributes({ ...follower, queue: former.queue }),
   };
   const group = groupOf({ ...former.links, concurrency: follower.links?.concurrency });
-  const given = asked(work, { ...former, ...group }, shards, { now, nonce });
+  const given = asked(work, { ...former, ...group }, shards, stamp);
   return {
     set:
       `SET ${given.effect}, #state = :ready, #createdAt = :at, #createdBy = :createdBy, #attempts = :zero, ` +
       `#generation = if_not_exists(#generation, :zero) + :one, ${COUNT_WORK}`,
     remove: `${dropped(work)}${FORGET}${andForget(former.journal)}${andLeave(given)}`,
-    values: {
-      ...given.values,
-      ':ready': 'ready',
-      ':at': follower.at,
-      ':createdBy': createdByOf(follower.nonce),
-      ':zero': 0,
-      ':one': 1,
-    },
+    values: { ...given.values, ':at': follower.at, ':createdBy': createdByOf(follower.nonce) },
   };
 }
 

@@ -12,16 +12,16 @@
  * Only transactions that add a task to the line, or end the task whose turn it is, write this row.
  * The tasks stand in the index of groups in the order of their tickets: see `place.ts`.
  */
-import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { LineState } from '../../task/line.ts';
 import type { CancelledTask } from '../../task/task.ts';
-import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import { lineKey } from '../../../dynamo/engine/keys.ts';
+import { RETENTION_DAYS, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { EndStamp } from './ended-entries.ts';
 import { leaveFor } from './ended-entries.ts';
+import { updateTask } from './task-update.ts';
 
 /** One transaction's change to a line: the turn of a task is over, others join, or both. */
 interface LineStep {
@@ -62,14 +62,13 @@ export function changeLine(
     key: lineKey(queue, key),
     guard: guard.join(' AND '),
     effect: `SET ${effect.join(', ')}${joins > 0 ? ' REMOVE #ttl' : ''}`,
-    values: defined({
-      ':v': seen === undefined ? SCHEMA_VERSION : undefined,
-      ':tail': guard.includes('#tail = :tail') ? tail : undefined,
+    values: {
+      ':tail': tail,
       ':ticket': pass,
-      ':turn': pass === undefined && seen !== undefined ? undefined : turn,
-      ':last': joins > 0 ? tail + joins : undefined,
-      ':ttl': isLast ? ttlEpochSeconds(now, RETENTION_DAYS.task) : undefined,
-    }),
+      ':turn': turn,
+      ':last': tail + joins,
+      ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task),
+    },
   });
 }
 
@@ -84,20 +83,12 @@ export function tailOf(seen: LineState | undefined, now: number): number {
  * Outcomes: refused = another worker was faster, or the task was made ready again.
  */
 export function leaveLine(table: string, observed: CancelledTask, stamp: EndStamp): Statement<'update'> {
-  const { now, nonce } = stamp;
   const leave = leaveFor(stamp);
-  return updateStatement('task.leaveLine', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+  return updateTask('task.leaveLine', table, observed, stamp, {
     guard: '#nonce = :observedNonce',
     effect: `SET #ttl = :ttl, #nonce = :nonce${leave.set} ${leave.remove}`,
     omitsNewRow: true,
-    values: {
-      ':observedNonce': observed.nonce,
-      ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task),
-      ':nonce': nonce,
-      ...leave.values,
-    },
+    values: leave.values,
   });
 }
 
@@ -105,15 +96,12 @@ export const readLine = (table: string, queue: string, key: string): Statement<'
   getStatement('line.get', table, lineKey(queue, key));
 
 /** A turn only grows, so a turn that was read has come, also if the read was eventually consistent. */
-export const readLines = (
+export function readLines(
   table: string,
   queue: string,
   keys: readonly string[],
   consistent: boolean,
-): Statement<'batchGet'> =>
-  batchGetStatement(
-    'line.getMany',
-    table,
-    keys.map((key) => lineKey(queue, key)),
-    { consistent },
-  );
+): Statement<'batchGet'> {
+  const rows = keys.map((key) => lineKey(queue, key));
+  return batchGetStatement('line.getMany', table, rows, { consistent });
+}

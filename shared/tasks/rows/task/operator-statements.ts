@@ -4,16 +4,14 @@
  *
  * Guards name the state that the operator saw, so a decision based on an old state changes nothing.
  */
-import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
-import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
+import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
-import type { EndedTask } from '../../task/task.ts';
 import { WORKER_DIED, revocationOf } from '../../task/task.ts';
-import { deadPartitionKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import { deadPartitionKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
-import { batchGetStatement, directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { directoryStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
@@ -23,7 +21,11 @@ import { andLeave, groupOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
 import type { EndStamp } from './ended-entries.ts';
 import { leaveFor } from './ended-entries.ts';
-import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, finishValues, observedValues } from './task-statements.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED } from './task-statements.ts';
+import { updateTask } from './task-update.ts';
+
+const IS_WAITING = '#state = :ready AND #nonce = :observedNonce';
+const IS_ENDED = '#state = :observedState AND #nonce = :observedNonce';
 
 /**
  * Guard: it waits, and was not written since it was observed, so that a late attempt cannot cancel other work under the id.
@@ -39,13 +41,7 @@ export function cancelWaitingTask(
   shards?: number,
 ): Statement<'update'> {
   const end = endOf(observed, cancellation, stamp, shards);
-  return updateStatement('task.cancel', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: end.effect,
-    values: { ':ready': 'ready', ':observedNonce': observed.nonce, ...end.values },
-  });
+  return updateTask('task.cancel', table, observed, stamp, { guard: IS_WAITING, ...end });
 }
 
 /**
@@ -61,17 +57,9 @@ export function expireTask(
   shards?: number,
 ): Statement<'update'> {
   const end = endOf(observed, { at: stamp.now, reason }, stamp, shards);
-  return updateStatement('task.expire', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: '#state = :ready AND #nonce = :observedNonce AND #expiresAt <= :now',
-    effect: end.effect,
-    values: {
-      ...end.values,
-      ':ready': 'ready',
-      ':observedNonce': observed.nonce,
-      ':now': stamp.now,
-    },
+  return updateTask('task.expire', table, observed, stamp, {
+    guard: `${IS_WAITING} AND #expiresAt <= :now`,
+    ...end,
   });
 }
 
@@ -87,12 +75,9 @@ export function cancelAbandonedTask(
   stamp: EndStamp,
 ): Statement<'update'> {
   const end = cancelled(cancellation, stamp);
-  return updateStatement('task.cancel', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+  return updateTask('task.cancel', table, observed, stamp, {
     guard: `${IS_OBSERVED} AND ${HAS_NO_FOLLOWER}`,
-    effect: end.effect,
-    values: { ...observedValues(observed), ...end.values },
+    ...end,
   });
 }
 
@@ -107,17 +92,15 @@ export function requestCancel(
   table: string,
   observed: RunningTask,
   cancellation: Cancellation,
-  { nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'transactWrite'> {
-  const ask = updateStatement('task.requestCancel', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+  const ask = updateTask('task.requestCancel', table, observed, stamp, {
     guard: IS_OBSERVED,
     effect: 'SET #cancellation = :cancellation',
-    values: { ...observedValues(observed), ':cancellation': { ...cancellation } },
+    values: { ':cancellation': { ...cancellation } },
   });
   const tell = revokeFromSession(table, observed.session, [revocationOf(observed)]);
-  return together(ask, [actionOf(tell)], nonce);
+  return together(ask, [actionOf(tell)], stamp.nonce);
 }
 
 /**
@@ -130,24 +113,16 @@ export function rescheduleTask(
   observed: ReadyTask,
   { priority, runAt }: { readonly priority: Priority; readonly runAt: number },
   shards: number,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
   const group = groupOf(observed.links);
   // Its children wake it wherever it stands, but not in its line.
   const line = observed.children === undefined ? group.line : undefined;
-  const place = moveTo({ ...observed, ...group, line, priority }, { readyAt: runAt, now, shards });
-  return updateStatement('task.reschedule', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: '#state = :ready AND #nonce = :observedNonce',
+  const place = moveTo({ ...observed, ...group, line, priority }, { readyAt: runAt, now: stamp.now, shards });
+  return updateTask('task.reschedule', table, observed, stamp, {
+    guard: IS_WAITING,
     effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce REMOVE ${place.left}`,
-    values: {
-      ...place.values,
-      ':ready': 'ready',
-      ':observedNonce': observed.nonce,
-      ':priority': priority,
-      ':nonce': nonce,
-    },
+    values: { ...place.values, ':priority': priority },
   });
 }
 
@@ -164,32 +139,20 @@ export function reviveTask(
   observed: EndedTask,
   { runAt, keepsChildren }: { readonly runAt: number; readonly keepsChildren: boolean },
   shards: number,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
   seat?: Seat,
 ): Statement<'update'> {
   const group = groupOf(observed.links);
   const line = seat ?? group.line;
-  const place = moveTo({ ...observed, ...group, line }, { readyAt: runAt, now, shards });
+  const place = moveTo({ ...observed, ...group, line }, { readyAt: runAt, now: stamp.now, shards });
   const last = lastAttempt(observed);
-  return updateStatement('task.revive', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: '#state = :observedState AND #nonce = :observedNonce',
+  return updateTask('task.revive', table, observed, stamp, {
+    guard: IS_ENDED,
     effect:
       'SET #state = :ready, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one, ' +
       `${place.effect}, #nonce = :nonce${last === undefined ? '' : `, ${remember(observed)}`}${seat === undefined ? '' : SIT} ` +
       `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #deaths, #failingSince, #handBacks${keepsChildren ? '' : ', #children'}${andLeave(place)}`,
-    values: {
-      ':observedState': observed.state,
-      ':observedNonce': observed.nonce,
-      ':ready': 'ready',
-      ':zero': 0,
-      ':one': 1,
-      ':nonce': nonce,
-      ...defined({ ':past': last }),
-      ...place.values,
-      ...seatValues(seat),
-    },
+    values: { ':past': last, ...place.values, ':line': seat?.key, ':ticket': seat?.ticket },
   });
 }
 
@@ -219,12 +182,10 @@ export function replaceTask(
   const group = groupOf({ ...observed.links, concurrency: task.links?.concurrency });
   const given = asked(work, { ...observed, ...group }, shards, stamp);
   const hasBegun = observed.attempts > 0 || observed.past.length > 0 || observed.journal !== undefined;
-  return updateStatement('task.replace', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: '#state = :ready AND #nonce = :observedNonce',
+  return updateTask('task.replace', table, observed, stamp, {
+    guard: IS_WAITING,
     effect: `SET ${given.effect}${hasBegun ? `, ${COUNT_WORK}` : ''} ${dropped(work)}, #progress, #children, #deaths, #failingSince, #handBacks${andForget(observed.journal)}${andLeave(given)}`,
-    values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce, ...(hasBegun && { ':one': 1 }) },
+    values: given.values,
   });
 }
 
@@ -247,23 +208,16 @@ export function renewTask(
   const work = workOf(task);
   const group = groupOf({ ...task.links, line: seat });
   const given = asked(work, { ...task, ...group }, shards, stamp);
-  return updateStatement('task.renew', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: '#state = :observedState AND #nonce = :observedNonce',
+  return updateTask('task.renew', table, observed, stamp, {
+    guard: IS_ENDED,
     effect:
       `SET ${given.effect}, ${begin}${seat === undefined ? '' : SIT} ` +
       `${dropped(work)}${FORGET}${andForget(observed.journal)}${andLeave(given)}${seat === undefined ? ', #line, #ticket' : ''}`,
     values: {
       ...given.values,
-      ':observedState': observed.state,
-      ':observedNonce': observed.nonce,
-      ':ready': 'ready',
-      ':now': stamp.now,
       ':createdBy': createdByOf(stamp.nonce),
-      ':zero': 0,
-      ':one': 1,
-      ...seatValues(seat),
+      ':line': seat?.key,
+      ':ticket': seat?.ticket,
     },
   });
 }
@@ -279,10 +233,6 @@ const FORGET =
   ', #session, #claimedAt, #finishedAt, #result, #spawned, #progress, #lastError, #ttl, ' +
   '#batch, #children, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
 
-function seatValues(seat: Seat | undefined): UpdateParts['values'] {
-  return defined({ ':line': seat?.key, ':ticket': seat?.ticket });
-}
-
 /** The end of a waiting task. @param shards its turn in its line has not come: its place stays, as of a task that is due */
 function endOf(
   observed: ReadyTask,
@@ -291,18 +241,12 @@ function endOf(
   shards: number | undefined,
 ): Pick<UpdateParts, 'effect' | 'values'> {
   if (shards === undefined) return cancelled(cancellation, stamp);
-  const { now, nonce } = stamp;
+  const { now } = stamp;
   const readyAt = Math.min(observed.readyAt, now);
   const place = moveTo({ ...observed, ...groupOf(observed.links) }, { readyAt, now, shards });
   return {
     effect: `SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #cancellation = :cancellation, ${place.effect} REMOVE ${place.left}`,
-    values: {
-      ...place.values,
-      ':finished': 'cancelled',
-      ':now': now,
-      ':nonce': nonce,
-      ':cancellation': { ...cancellation },
-    },
+    values: { ...place.values, ':finished': 'cancelled', ':cancellation': { ...cancellation } },
   };
 }
 
@@ -310,15 +254,6 @@ function cancelled(cancellation: Cancellation, stamp: EndStamp): Pick<UpdatePart
   const { set, remove, values } = leaveFor(stamp);
   return {
     effect: `${FINISH}, #cancellation = :cancellation${set} ${remove}`,
-    values: { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation }, ...values },
+    values: { ':finished': 'cancelled', ':cancellation': { ...cancellation }, ...values },
   };
 }
-
-/** Strongly consistent. */
-export const readTasksNow = (table: string, keys: readonly TaskKey[]): Statement<'batchGet'> =>
-  batchGetStatement(
-    'task.getMany',
-    table,
-    keys.map(({ queue, id }) => taskKey(queue, id)),
-    { consistent: true },
-  );

@@ -22,7 +22,7 @@ import type { Priority, TaskKey, TaskLinks } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { readyPartitionKey, shardOf, groupPartitionKey } from '../../../dynamo/engine/keys.ts';
 import { groupPlace, parseGroupPlace } from './index-places.ts';
-import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
+import type { Values } from '../../../dynamo/engine/statement.ts';
 
 /** The values that decide a task's index entry, other than time. */
 export interface Standing extends TaskKey {
@@ -41,7 +41,9 @@ export interface Timing {
 }
 
 /** A part of a `SET` clause, its values, and the attributes of a `REMOVE` clause. */
-export interface Move extends Pick<UpdateParts, 'effect' | 'values'> {
+export interface Move {
+  readonly effect: string;
+  readonly values: Values;
   readonly left: string;
 }
 

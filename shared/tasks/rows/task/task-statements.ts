@@ -43,13 +43,14 @@
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
 import type { LinePlace } from '../../task/line.ts';
+import type { ChildEnding } from '../../task/batch.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
-import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
+import { batchGetStatement, createStatement, getStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { optionAttributes, occurrenceAttribute } from './attributes.ts';
@@ -58,6 +59,7 @@ import type { EndStamp } from './ended-entries.ts';
 import { LEAVE_READY, deadPlace, leaveFor } from './ended-entries.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveInTime, placeOf } from './place.ts';
+import { updateTask } from './task-update.ts';
 
 /** A task's position in the line of its key, and whether no task of the line comes before it. */
 export type Seat = LinePlace & { readonly isFirst: boolean };
@@ -114,15 +116,8 @@ export function enqueueTask(
  * Effect: running under `session`; counter + 1, attempts + 1. The index entry stays, so that a claim costs one unit.
  * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
  */
-export function claimTask(
-  table: string,
-  observed: ReadyTask,
-  session: string,
-  { now, nonce }: Stamp,
-): Statement<'update'> {
-  return updateStatement('task.claim', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+export function claimTask(table: string, observed: ReadyTask, session: string, stamp: Stamp): Statement<'update'> {
+  return updateTask('task.claim', table, observed, stamp, {
     guard: [
       IS_DUE,
       // Only the observed work may run, because other work under its id may have another key or expiry.
@@ -132,17 +127,7 @@ export function claimTask(
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
     // The row is as observed, plus the effect.
     omitsNewRow: true,
-    values: {
-      ':ready': 'ready',
-      ':running': 'running',
-      ':observedCounter': observed.leaseCounter,
-      ':observedNonce': observed.nonce,
-      ':session': session,
-      ':now': now,
-      ':nonce': nonce,
-      ':zero': 0,
-      ':one': 1,
-    },
+    values: { ':session': session },
   });
 }
 
@@ -151,26 +136,11 @@ export function claimTask(
  * Effect: like a claim, plus one more death.
  * Outcomes: refused = another worker took it over, or its holder finished it at the last moment.
  */
-export function takeOverTask(
-  table: string,
-  observed: RunningTask,
-  session: string,
-  { now, nonce }: Stamp,
-): Statement<'update'> {
-  return updateStatement('task.takeOver', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+export function takeOverTask(table: string, observed: RunningTask, session: string, stamp: Stamp): Statement<'update'> {
+  return updateTask('task.takeOver', table, observed, stamp, {
     guard: IS_OBSERVED,
     effect: `${TAKE}, ${COUNT_DEATH}, ${remember(observed)}`,
-    values: {
-      ...observedValues(observed),
-      ':session': session,
-      ':now': now,
-      ':nonce': nonce,
-      ':zero': 0,
-      ':one': 1,
-      ':past': pastAttempt(observed, 'died', now),
-    },
+    values: { ':session': session, ':past': pastAttempt(observed, 'died', stamp.now) },
   });
 }
 
@@ -180,12 +150,10 @@ export function takeOverTask(
  * Outcomes: as take over.
  */
 export function markDead(table: string, observed: RunningTask, error: TaskError, stamp: EndStamp): Statement<'update'> {
-  return updateStatement('task.markDead', {
-    table,
-    key: taskKey(observed.queue, observed.id),
+  return updateTask('task.markDead', table, observed, stamp, {
     guard: `${IS_OBSERVED} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}, #lastError = :error, ${COUNT_DEATH}, ${LIST_AS_DEAD} ${LEAVE_READY}`,
-    values: { ...observedValues(observed), ...deathValues(observed, error, stamp), ':zero': 0, ':one': 1 },
+    values: deathValues(observed, error, stamp),
   });
 }
 
@@ -201,18 +169,11 @@ export function completeTask(
   stamp: EndStamp,
 ): Statement<'update'> {
   const leave = leaveFor(stamp);
-  return updateStatement('task.complete', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.complete', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}${result === undefined ? '' : ', #result = :result'}${leave.set} ${leave.remove}`,
     omitsNewRow: true,
-    values: {
-      ...mineValues(claim),
-      ...finishValues('done', stamp),
-      ...leave.values,
-      ...defined({ ':result': result }),
-    },
+    values: { ...leave.values, ':finished': 'done', ':result': result },
   });
 }
 
@@ -224,26 +185,20 @@ export function completeTask(
 export function retryTask(
   table: string,
   claim: Claim,
-  failure: { readonly error: TaskError; readonly readyAt: number; readonly isRefunded?: boolean },
+  { error, readyAt, isRefunded = false }: { error: TaskError; readyAt: number; isRefunded?: boolean },
   shards: number,
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
-  const later = moveInTime(claim, { readyAt: failure.readyAt, now, shards });
-  const refund = failure.isRefunded === true ? '#attempts = #attempts - :one, ' : '';
-  return updateStatement('task.retry', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  const { now } = stamp;
+  const later = moveInTime(claim, { readyAt, now, shards });
+  const refund = isRefunded ? '#attempts = #attempts - :one, ' : '';
+  return updateTask('task.retry', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, ${refund}${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks${andLeave(later)}`,
     values: {
-      ...mineValues(claim),
       ...later.values,
-      ':ready': 'ready',
-      ':error': { ...failure.error },
-      ':now': now,
-      ':nonce': nonce,
-      ':past': pastAttempt(claim, failure.isRefunded === true ? 'released' : 'failed', now, failure.error),
-      ...(refund === '' ? {} : { ':one': 1 }),
+      ':error': { ...error },
+      ':past': pastAttempt(claim, isRefunded ? 'released' : 'failed', now, error),
     },
   });
 }
@@ -254,12 +209,10 @@ export function retryTask(
  * Outcomes: refused = taken over.
  */
 export function discardTask(table: string, claim: Claim, error: TaskError, stamp: EndStamp): Statement<'update'> {
-  return updateStatement('task.discard', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.discard', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}, #lastError = :error, ${LIST_AS_DEAD} ${LEAVE_READY}`,
-    values: { ...mineValues(claim), ...deathValues(claim, error, stamp) },
+    values: deathValues(claim, error, stamp),
   });
 }
 
@@ -270,17 +223,10 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
  */
 export function giveUpTask(table: string, claim: Claim, reason: string, stamp: EndStamp): Statement<'update'> {
   const leave = leaveFor(stamp);
-  return updateStatement('task.giveUp', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.giveUp', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}, #cancellation = if_not_exists(#cancellation, :cancellation)${leave.set} ${leave.remove}`,
-    values: {
-      ...mineValues(claim),
-      ...leave.values,
-      ...finishValues('cancelled', stamp),
-      ':cancellation': { at: stamp.now, reason },
-    },
+    values: { ...leave.values, ':finished': 'cancelled', ':cancellation': { at: stamp.now, reason } },
   });
 }
 
@@ -289,24 +235,15 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: E
  * Effect: ready again at once, the attempt refunded. `readyAt` stays: it is in the past, and moving it would cost two index writes.
  *   If the claim has a count of consecutive hand-backs, it is stored; otherwise the stored count stays.
  */
-export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp): Statement<'update'> {
+export function releaseTask(table: string, claim: Claim, stamp: Stamp): Statement<'update'> {
   const { handBacks } = claim;
   const count = handBacks === undefined || handBacks === 0 ? '' : ', #handBacks = :handBacks';
   const forget = handBacks === 0 ? ', #handBacks' : '';
-  return updateStatement('task.release', {
+  return updateTask('task.release', table, claim, stamp, {
     goesFirst: true,
-    table,
-    key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,
-    values: {
-      ...mineValues(claim),
-      ':ready': 'ready',
-      ':one': 1,
-      ':nonce': nonce,
-      ...(count === '' ? {} : { ':handBacks': handBacks }),
-      ':past': pastAttempt(claim, 'released', now),
-    },
+    values: { ':handBacks': handBacks, ':past': pastAttempt(claim, 'released', stamp.now) },
   });
 }
 
@@ -319,22 +256,14 @@ export function snoozeTask(
   table: string,
   claim: Claim,
   at: { readyAt: number; shards: number },
-  { now, nonce }: Stamp,
+  stamp: Stamp,
 ): Statement<'update'> {
+  const { now } = stamp;
   const later = moveInTime(claim, { ...at, now });
-  return updateStatement('task.snooze', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.snooze', table, claim, stamp, {
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(later)}`,
-    values: {
-      ...mineValues(claim),
-      ...later.values,
-      ':ready': 'ready',
-      ':one': 1,
-      ':nonce': nonce,
-      ':past': pastAttempt(claim, 'snoozed', now),
-    },
+    values: { ...later.values, ':past': pastAttempt(claim, 'snoozed', now) },
   });
 }
 
@@ -347,27 +276,26 @@ export function saveProgress(
   table: string,
   claim: Claim,
   progress: StoredText,
-  { nonce, sequence }: SequencedStamp,
+  stamp: SequencedStamp,
 ): Statement<'update'> {
-  return updateStatement('task.progress', {
-    table,
-    key: taskKey(claim.queue, claim.id),
+  return updateTask('task.progress', table, claim, stamp, {
     guard: `${IS_MINE} AND #sequence < :sequence`,
     effect: 'SET #progress = :progress, #sequence = :sequence, #nonce = :nonce',
-    values: { ...mineValues(claim), ':progress': progress, ':sequence': sequence, ':nonce': nonce },
+    values: { ':progress': progress },
   });
 }
 
 export const readTask = (table: string, queue: string, id: string): Statement<'get'> =>
   getStatement('task.get', table, taskKey(queue, id));
 
-export const readTasks = (table: string, keys: readonly TaskKey[]): Statement<'batchGet'> =>
-  batchGetStatement(
-    'task.getMany',
-    table,
-    keys.map(({ queue, id }) => taskKey(queue, id)),
-    { consistent: false },
-  );
+export function readTasks(
+  table: string,
+  keys: readonly TaskKey[],
+  options: { readonly consistent: boolean } = { consistent: false },
+): Statement<'batchGet'> {
+  const rows = keys.map(({ queue, id }) => taskKey(queue, id));
+  return batchGetStatement('task.getMany', table, rows, options);
+}
 
 export const IS_DUE = '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now';
 const COUNT_DEATH = '#deaths = if_not_exists(#deaths, :zero) + :one';
@@ -377,24 +305,15 @@ const TAKE =
   '#leaseCounter = #leaseCounter + :one, #attempts = #attempts + :one, #sequence = :zero';
 export const IS_OBSERVED = '#state = :running AND #leaseCounter = :observedCounter AND #session = :observedSession';
 
-export function observedValues(observed: RunningTask): UpdateParts['values'] {
-  return { ':running': 'running', ':observedCounter': observed.leaseCounter, ':observedSession': observed.session };
-}
-
-export function mineValues(claim: Claim): UpdateParts['values'] {
+export function mineValues(claim: Claim): Values {
   return { ':running': 'running', ':counter': claim.leaseCounter, ':session': claim.session };
 }
 
-export function deathValues(task: TaskKey, error: TaskError, stamp: EndStamp): UpdateParts['values'] {
-  const place = deadPlace(task, stamp);
-  return {
-    ...finishValues('dead', stamp),
-    ':error': { ...error },
-    ':deadKey': place.partition,
-    ':deadName': place.name,
-  };
+export function deathValues(task: TaskKey, error: TaskError, stamp: EndStamp): Values {
+  const { partition, name } = deadPlace(task, stamp);
+  return { ...finishValues('dead', stamp), ':error': { ...error }, ':deadKey': partition, ':deadName': name };
 }
 
-export function finishValues(state: 'done' | 'dead' | 'cancelled', { now, nonce }: Stamp): UpdateParts['values'] {
+export function finishValues(state: ChildEnding, { now, nonce }: Stamp): Values {
   return { ':finished': state, ':now': now, ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) };
 }
