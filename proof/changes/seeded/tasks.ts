@@ -13,7 +13,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M97',
     what: 'no bar stands against late copies of an enqueue that a condition of its caller refused',
-    file: 'shared/tasks/rows/task/enqueue-with.ts',
+    file: 'shared/tasks/rows/task/adding-store.ts',
     from: "const instead = earlierAttempt === 'unknown' ?",
     to: "const instead = (earlierAttempt as string) === 'never' ?",
     killedBy: ['I2'],

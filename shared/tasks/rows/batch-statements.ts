@@ -19,11 +19,13 @@
  */
 import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { BatchKey, BatchRecord, ChildEnding, NewBatch } from '../task/batch.ts';
+import type { BatchKey, BatchRecord, ChildEnding, NewBatch, Waiter } from '../task/batch.ts';
 import { batchKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement, TransactionCheck } from '../../dynamo/engine/statement.ts';
 import { checkStatement, createStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 
 /**
  * Guard: the row is absent.
@@ -129,3 +131,36 @@ const COUNT: Readonly<Record<ChildEnding, string>> = {
   dead: 'SET #pending = #pending - :one, #left = #left - :one, #dead = #dead + :one',
   cancelled: 'SET #pending = #pending - :one, #left = #left - :one, #cancelled = #cancelled + :one',
 };
+
+/** @throws CorruptItemError */
+export function decodeBatch(item: DynamoItem): BatchRecord {
+  const row = new ItemReader(item);
+  const [queue, id] = [row.string('queue'), row.string('id')];
+  row.ensureKey(['batch', queue, id]);
+  leftIn(item);
+  return {
+    queue,
+    id,
+    total: row.count('total'),
+    pending: row.count('pending'),
+    done: row.count('done'),
+    dead: row.count('dead'),
+    cancelled: row.count('cancelled'),
+    waiter: decodeWaiter(row),
+    ...defined({ childrenDigest: row.optional('childrenDigest', (name) => row.string(name)) }),
+    ...defined({ countedAt: row.optional('countedAt', (name) => row.count(name)) }),
+    nonce: row.string('nonce'),
+  };
+}
+
+/** As `pending`, unless another program has written one of them. */
+export function leftIn(item: DynamoItem): number {
+  return new ItemReader(item).count('left');
+}
+
+function decodeWaiter(row: ItemReader): Waiter {
+  const waiter = row.json('waiter') as unknown as Waiter;
+  const kind = (waiter as Waiter | null)?.kind;
+  if (kind !== 'task' && kind !== 'nobody') throw row.corrupt('waiter', 'should say who is waiting');
+  return waiter;
+}

@@ -18,13 +18,15 @@
  * The row does not name these tasks, so a write costs the same at any limit.
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { KeyLimit } from '../task/key-limit.ts';
-import { windowOf } from '../task/key-limit.ts';
+import type { KeyLimit, KeyState } from '../task/key-limit.ts';
+import { windowOf, IDLE_KEY } from '../task/key-limit.ts';
 import type { TaskKey } from '../task/task.ts';
 import { taskConcurrencyKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { batchGetStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 
 const HAS_ROOM = '(attribute_not_exists(#running) OR #running < :limit)';
 const ENTER = ', #enteredAt = :now, #nonce = :nonce ADD #running :one, #staySeconds :century';
@@ -136,3 +138,16 @@ export function readKeys(table: string, queue: string, keys: readonly string[]):
 
 export const readKey = (table: string, queue: string, key: string): Statement<'get'> =>
   getStatement('key.get', table, taskConcurrencyKey(queue, key));
+
+/** @param item undefined: no task of the key has ever run, or TTL deleted its row */
+export function decodeKey(item: DynamoItem | undefined): KeyState {
+  if (item === undefined) return IDLE_KEY;
+  const row = new ItemReader(item);
+  const count = (attribute: string): number => row.count(attribute);
+  return {
+    running: row.optional('running', count) ?? 0,
+    window: row.optional('window', count),
+    started: row.optional('started', count) ?? 0,
+    enteredAt: row.optional('enteredAt', count),
+  };
+}

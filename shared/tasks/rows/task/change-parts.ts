@@ -8,8 +8,9 @@ import type { WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import type { BatchRecord, ChildEnding } from '../../task/batch.ts';
-import type { Effect, EffectReason, NewTask, UserWrite } from '../../task/task-store.ts';
+import type { Effect, EffectReason, NewTask, UserWrite, CommitOutcome } from '../../task/task-store.ts';
 import type { Follower, Json, RunningTask, TaskError, TaskKey, TaskLinks } from '../../task/task.ts';
+import { decodeTask } from './task-codec.ts';
 
 export type Linked = TaskKey & {
   readonly links?: TaskLinks | undefined;
@@ -131,4 +132,14 @@ export function effectReasons(sent: Sent): readonly EffectReason[] {
     if ((found.get(effect)?.code ?? 'None') === 'None') found.set(effect, { effect, code, item, message });
   }
   return [...found.values()];
+}
+
+/** @param reasons of a canceled transaction */
+export function committedOutcome(
+  result: WriteResult | { readonly kind: 'canceled' },
+  reasons: readonly EffectReason[],
+): CommitOutcome {
+  if (result.kind === 'canceled') return { kind: 'canceled', reasons };
+  if (result.kind === 'applied') return { kind: 'applied' };
+  return { ...result, current: result.item === undefined ? undefined : decodeTask(result.item) };
 }

@@ -20,7 +20,7 @@ import { arrivalOf, endOfChild } from '../../durable/arrival.ts';
 import type { CheckpointOutcome } from '../../durable/journal-store.ts';
 import { arrive, putArrival } from './arrival-statements.ts';
 import { describeTask } from '../../task/task.ts';
-import { decodeBatch, leftIn } from '../batch-codec.ts';
+import { decodeBatch, leftIn, countDown, countLast, recountBatch } from '../batch-statements.ts';
 import { decodeTask } from './task-codec.ts';
 import type { Change, Followed, Part, Sent } from './change-parts.ts';
 import {
@@ -32,21 +32,20 @@ import {
   refusalsOf,
   spawnedIn,
   writesIn,
+  committedOutcome,
 } from './change-parts.ts';
 import { SharedWrites } from './shared-writes.ts';
-import { ensureFit } from './unfit-rows.ts';
+import { ensureFit } from './task-reader.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
-import { committedOutcome } from './task-outcomes.ts';
 import { lineOf } from './adding-store.ts';
 import type { KnownLine, LineChange, LineMove } from './lines.ts';
 import { decodeLine, Lines } from './lines.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { countDown, countLast, recountBatch } from '../batch-statements.ts';
-import { isNotWaiting, resumeParent } from './children-statements.ts';
+import { isNotWaiting, resumeParent } from './commit-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
 import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';

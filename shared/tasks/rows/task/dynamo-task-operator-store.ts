@@ -1,7 +1,6 @@
 import { NEVER } from '../../task/batch.ts';
 import type { TaskOperatorStore } from '../../task/task-operator-store.ts';
-import { decodeBatch } from '../batch-codec.ts';
-import { isPending, readBatch } from '../batch-statements.ts';
+import { decodeBatch, isPending, readBatch } from '../batch-statements.ts';
 import { decodeTask } from './task-codec.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { ownEntries } from '../index-entries.ts';
@@ -12,12 +11,10 @@ import type { Sender } from '../../../dynamo/engine/send.ts';
 import { pageOfEnded } from './ended-list-store.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
-import { keptSeat, TaskCreation } from './task-creation.ts';
+import { keptSeat, TaskCreation } from './adding-store.ts';
 import { readTasks } from './task-statements.ts';
-import { Lines } from './lines.ts';
-import { changeLine } from './line-statements.ts';
-import { decodeKey } from '../key-codec.ts';
-import { readKey, recountKey } from '../key-statements.ts';
+import { Lines, changeLine } from './lines.ts';
+import { decodeKey, readKey, recountKey } from '../key-statements.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
   const rows = new Rows(sender, decodeTask);

@@ -21,8 +21,7 @@ import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
 import { andForget, optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf } from './place.ts';
-import { HAS_NO_FOLLOWER, IS_MINE } from './task-statements.ts';
-import { updateTask } from './task-update.ts';
+import { HAS_NO_FOLLOWER, IS_MINE, updateTask } from './task-statements.ts';
 
 /**
  * Guard: it runs under the observed counter, with the observed follower, or still without one.

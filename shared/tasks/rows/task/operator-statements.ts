@@ -21,8 +21,7 @@ import { andLeave, groupOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
 import type { EndStamp } from './ended-entries.ts';
 import { leaveFor } from './ended-entries.ts';
-import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED } from './task-statements.ts';
-import { updateTask } from './task-update.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, updateTask, IS_DUE } from './task-statements.ts';
 
 const IS_WAITING = '#state = :ready AND #nonce = :observedNonce';
 const IS_ENDED = '#state = :observedState AND #nonce = :observedNonce';
@@ -256,4 +255,22 @@ function cancelled(cancellation: Cancellation, stamp: EndStamp): Pick<UpdatePart
     effect: `${FINISH}, #cancellation = :cancellation${set} ${remove}`,
     values: { ':finished': 'cancelled', ':cancellation': { ...cancellation }, ...values },
   };
+}
+
+/** The task row, continued: a due task that goes to the others of its key. `place.ts` explains the reason. */
+
+/**
+ * Guard: ready, due, and not written since it was observed.
+ * Effect: stands with the other due tasks of its key, because the key is full.
+ * Outcomes: refused = claimed, changed, or moved by another worker.
+ */
+export function joinGroup(table: string, observed: ReadyTask, shards: number, stamp: Stamp): Statement<'update'> {
+  const { readyAt } = observed;
+  const place = moveTo({ ...observed, ...groupOf(observed.links) }, { readyAt, now: readyAt, shards });
+  return updateTask('task.join', table, observed, stamp, {
+    guard: `${IS_DUE} AND #nonce = :observedNonce`,
+    effect: `SET ${place.effect}, #nonce = :nonce REMOVE ${place.left}`,
+    omitsNewRow: true,
+    values: place.values,
+  });
 }

@@ -49,8 +49,8 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
-import { batchGetStatement, createStatement, getStatement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, Values, UpdateParts } from '../../../dynamo/engine/statement.ts';
+import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { optionAttributes, occurrenceAttribute } from './attributes.ts';
@@ -59,7 +59,7 @@ import type { EndStamp } from './ended-entries.ts';
 import { LEAVE_READY, deadPlace, leaveFor } from './ended-entries.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveInTime, placeOf } from './place.ts';
-import { updateTask } from './task-update.ts';
+import type { Verb } from '../../../dynamo/engine/verb.ts';
 
 /** A task's position in the line of its key, and whether no task of the line comes before it. */
 export type Seat = LinePlace & { readonly isFirst: boolean };
@@ -316,4 +316,47 @@ export function deathValues(task: TaskKey, error: TaskError, stamp: EndStamp): V
 
 export function finishValues(state: ChildEnding, { now, nonce }: Stamp): Values {
   return { ':finished': state, ':now': now, ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) };
+}
+
+/** An update of a task's row. Its expressions may name what is known of the row and of the write, so that a statement gives only the rest. */
+
+/** A task as its writer saw it, or as its holder has it. */
+interface KnownTask extends TaskKey {
+  readonly state?: string;
+  readonly leaseCounter?: number;
+  readonly session?: string | undefined;
+  readonly nonce?: string;
+}
+
+type WriteStamp = Stamp & { readonly sequence?: number | undefined };
+
+export function updateTask(
+  verb: Verb,
+  table: string,
+  task: KnownTask,
+  stamp: WriteStamp,
+  parts: Omit<UpdateParts, 'table' | 'key' | 'stamp'>,
+): Statement<'update'> {
+  const values = { ...knownOf(task), ...ofWrite(stamp), ...parts.values };
+  return updateStatement(verb, { ...parts, table, key: taskKey(task.queue, task.id), stamp, values });
+}
+
+function knownOf({ state, leaseCounter, session, nonce }: KnownTask): Values {
+  return {
+    ':counter': leaseCounter,
+    ':session': session,
+    ':observedState': state,
+    ':observedCounter': leaseCounter,
+    ':observedSession': session,
+    ':observedNonce': nonce,
+  };
+}
+
+function ofWrite({ now, sequence }: WriteStamp): Values {
+  return {
+    ':ready': 'ready',
+    ':running': 'running',
+    ':sequence': sequence,
+    ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task),
+  };
 }
