@@ -40,4 +40,4 @@ export type { Enqueued } from '../shared/tasks/queue/task-adder.ts';
 export type { Callbacks } from '../shared/tasks/durable/callbacks.ts';
 export type { TaskClient } from '../shared/tasks/queue/task-client.ts';
 export type { RateLimiter, Take } from '../shared/coordination/ratelimit/rate-limiter.ts';
-export type { Verification } from '../shared/session/verify-session.ts';
+export type { Verification } from '../shared/session/session-contender.ts';

@@ -31,10 +31,10 @@ export type { SessionRecord } from '../shared/session/session-record.ts';
 export { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
 export type { LockInfo, Refusal } from '../shared/coordination/lock/lock-record.ts';
 export type { Lock, LockOptions } from '../shared/coordination/lock/lock.ts';
-export type { HeldLocks } from '../shared/coordination/lock/held-locks.ts';
+export type { HeldLocks } from '../shared/coordination/lock/several-locks.ts';
 export type { LockAcquisition } from '../shared/coordination/lock/session-locks.ts';
 export type { LockClient } from '../shared/coordination/lock/lock-client.ts';
-export type { Verification } from '../shared/session/verify-session.ts';
+export type { Verification } from '../shared/session/session-contender.ts';
 
 export { Fence } from '../shared/core/lease/fence.ts';
 export type { FenceStamp, Fencing } from '../shared/core/lease/fence.ts';

@@ -23,7 +23,7 @@ import { TaskOperator } from '../shared/tasks/queue/task-operator.ts';
 import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
 import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
 import type { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
-import type { ScheduleStore } from '../shared/tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../shared/tasks/schedule/schedule.ts';
 import type { TaskStore } from '../shared/tasks/task/task-store.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';

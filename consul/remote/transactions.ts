@@ -29,7 +29,7 @@ import { opensAt } from '../../shared/coordination/lock/lock-record.ts';
 import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
-import { KEYS_LIMIT } from '../../shared/coordination/lock/several.ts';
+import { KEYS_LIMIT } from '../../shared/coordination/lock/several-locks.ts';
 import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 import type { EndedTenures, KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
 

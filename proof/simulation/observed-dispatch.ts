@@ -4,7 +4,7 @@ import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import { queueKey, scheduleKey, tickKey } from '../../shared/dynamo/engine/keys.ts';
 import type { TickStore } from '../../shared/tasks/dispatch/tick-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
-import type { ScheduleStore } from '../../shared/tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../../shared/tasks/schedule/schedule.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import { recording, writerOf } from './observed-stores.ts';
 import type { Call, Recorder } from './recorder.ts';

@@ -40,7 +40,7 @@ import { SessionClient } from '../session/session-client.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { SessionBehavior } from '../session/session-record.ts';
-import type { Verification } from '../session/verify-session.ts';
+import type { Verification } from '../session/session-contender.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import { TaskClient } from '../tasks/queue/task-client.ts';
 import { TaskOperator } from '../tasks/queue/task-operator.ts';

@@ -11,7 +11,7 @@ import type { TaskModule } from '../tasks/run/task-module.ts';
 import type { Session } from './session.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { describeBlock } from '../session/event-loop-lag.ts';
-import { defineSchedules } from '../tasks/schedule/define-schedules.ts';
+import { defineSchedules } from '../tasks/schedule/schedule-client.ts';
 import type { ScheduleDefinition } from '../tasks/schedule/schedule.ts';
 import type { SchedulingPorts, SchedulingSettings } from './run-with-schedules.ts';
 import { runWithSchedules } from './run-with-schedules.ts';

@@ -10,7 +10,7 @@
 import { enqueueDueOccurrences } from '../tasks/dispatch/recur.ts';
 import { isDenied } from '../core/denied.ts';
 import { StoreUnavailableError, messageOf } from '../core/errors.ts';
-import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../tasks/schedule/schedule.ts';
 import type { TaskRegistry } from '../tasks/task/definition.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
 import { switchFinishedList } from '../tasks/task/finished-list.ts';

@@ -3,9 +3,8 @@ import type { Campaign, CampaignOptions, Leadership } from '../coordination/elec
 import { Election } from '../coordination/election/election.ts';
 import type { WaitOptions } from '../core/wait/wait.ts';
 import { LockSession } from '../coordination/lock/lock-session.ts';
-import type { HeldLocks } from '../coordination/lock/held-locks.ts';
+import type { HeldLocks, AcquisitionOfSeveral, SeveralLocksPorts } from '../coordination/lock/several-locks.ts';
 import type { LockOptions } from '../coordination/lock/lock.ts';
-import type { AcquisitionOfSeveral, SeveralLocksPorts } from '../coordination/lock/several-locks.ts';
 import { SeveralLocks } from '../coordination/lock/several-locks.ts';
 import type { PermitAcquisition, PermitOptions, PermitWaitOptions } from '../coordination/semaphore/acquire.ts';
 import { acquirePermit, tryAcquirePermit } from '../coordination/semaphore/acquire.ts';

@@ -50,3 +50,33 @@ export async function settleSession(
   // It was refused because it was renewed, and expired again before the response arrived: judge it again later.
   return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
 }
+
+/** The part of verifying a sequencer that concerns its session. */
+
+/**
+ * `valid`       it was the current tenure at the moment of reading; that says nothing about the moment after.
+ * `superseded`  there is a newer tenure, or an operator has ended it.
+ * `released`    it was released, or ended with its task, and its key is free.
+ * `sessionDead` its session is invalid or expired by our clock and the clock bound.
+ */
+export type Verification =
+  | { readonly kind: 'valid'; readonly until: number | null }
+  | { readonly kind: 'superseded'; readonly leaseCounter: number }
+  | { readonly kind: 'released' }
+  | { readonly kind: 'sessionDead' };
+
+export interface VerifySessionPorts {
+  /** Our wall clock. */
+  readonly now: () => number;
+  readonly maxClockSkewMs: number;
+}
+
+/** For all kinds of leases. Returns the verdict on a lease whose row still names the sequencer. */
+export function verifySession(
+  session: SessionRecord | undefined,
+  { now, maxClockSkewMs }: VerifySessionPorts,
+): Verification {
+  if (session === undefined) return { kind: 'sessionDead' };
+  const verdict = judgeSession(session, now(), maxClockSkewMs);
+  return verdict.kind === 'live' ? { kind: 'valid', until: verdict.until } : { kind: 'sessionDead' };
+}

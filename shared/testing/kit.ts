@@ -11,15 +11,15 @@
  */
 import { schedulesOf } from '../client/schedules-of.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
-import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../tasks/schedule/schedule.ts';
 import { enqueueDueOccurrences } from '../tasks/dispatch/recur.ts';
 import type { SendObserver } from '../dynamo/engine/send.ts';
 import { Sender } from '../dynamo/engine/send.ts';
 import type { Refusal } from '../coordination/lock/lock-record.ts';
 import type { Limited } from '../coordination/ratelimit/rate-limiter.ts';
 import type { Full } from '../coordination/semaphore/semaphore-contender.ts';
-import type { TaskStores } from '../client/task-stores.ts';
-import { createTaskStores } from '../client/task-stores.ts';
+import type { TaskStores } from '../client/stores.ts';
+import { createTaskStores } from '../client/stores.ts';
 import { ensureNode } from '../core/environment.ts';
 import { ConfigurationError, assert } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';

@@ -58,7 +58,7 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
     'infra/table.ts',
   ],
   'settings of the queues that one waker serves': ['WAKE_QUEUES_LIMIT_CHARACTERS', 'infra/waker.ts'],
-  'keys of one `lockAll`': ['KEYS_LIMIT', 'shared/coordination/lock/several.ts'],
+  'keys of one `lockAll`': ['KEYS_LIMIT', 'shared/coordination/lock/several-locks.ts'],
   'holders of a semaphore': ['HOLDERS_LIMIT', 'shared/coordination/semaphore/semaphore.ts'],
   "waiters in a fair semaphore's queue": ['WAITING_LIMIT', 'shared/coordination/semaphore/semaphore.ts'],
   "release marks in a semaphore's row": ['MARKS_LIMIT', 'shared/coordination/semaphore/semaphore.ts'],

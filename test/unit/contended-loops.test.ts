@@ -23,8 +23,7 @@ const LOOPS: Readonly<Record<string, string>> = {
   'shared/core/wait/wait.ts': WAITS,
   'shared/session/keep-alive.ts': 'heartbeats',
   'shared/coordination/lock/lock-contender.ts': 'two rounds: the second judges the session that the first has met',
-  'shared/coordination/lock/several.ts': 'two rounds, likewise',
-  'shared/coordination/lock/several-locks.ts': 'each round has one lock less that was lost',
+  'shared/coordination/lock/several-locks.ts': 'two rounds, likewise; and each round has one lock less that was lost',
   'shared/coordination/lock/lock.ts':
     'its holder alone writes the row, within its trust; an operator may do so once in between',
   'shared/coordination/waitgroup/group.ts': 'a second lease of a member ends it, and members are read page after page',

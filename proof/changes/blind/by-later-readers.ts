@@ -5,7 +5,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
   {
     id: 'N32',
     what: 'One lock of several that cannot be released keeps the others held.',
-    file: 'shared/coordination/lock/held-locks.ts',
+    file: 'shared/coordination/lock/several-locks.ts',
     from: 'const outcomes = await Promise.allSettled([...this.#locks.values()].map((lock) => lock.release()));',
     to: `for (const lock of this.#locks.values()) await lock.release();\n    const outcomes: PromiseSettledResult<void>[] = [];`,
     test: 'test/unit/coordination/lock/lost-answer.test.ts',

@@ -15,7 +15,7 @@ import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts'
 import type { TickStore } from '../../../shared/tasks/dispatch/tick-store.ts';
 import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
 import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
-import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule.ts';
 import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
 import type { TaskStoreOptions } from '../../../shared/tasks/rows/task/adding-store.ts';
 import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/waitgroup-store.ts';

@@ -1,7 +1,7 @@
 /** `EdgeLeasehold` is the client for an isolate at the edge: the operations that a request needs, over `fetch`. */
 import { createLockStore } from '../../coordination/lock/row/dynamo-lock-store.ts';
 import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
-import { createBasicStores } from '../basic-stores.ts';
+import { createBasicStores } from '../stores.ts';
 import { ElectionClient } from '../../coordination/election/election.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { parseSequencer } from '../../core/lease/sequencer.ts';
@@ -16,7 +16,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { SemaphoreClient } from '../../coordination/semaphore/semaphore-client.ts';
 import type { Full } from '../../coordination/semaphore/semaphore-contender.ts';
 import { Session } from '../session.ts';
-import type { Verification } from '../../session/verify-session.ts';
+import type { Verification } from '../../session/session-contender.ts';
 import { verifyTask } from '../../tasks/task/verify-task.ts';
 import { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { EdgeConnection, EdgeOptions } from './edge-connection.ts';

@@ -9,8 +9,8 @@
  *
  * A write of a stale holder is still refused: its tenure guards it, or your fence does.
  */
-import { createHolderLockStore } from '../../coordination/lock/row/dynamo-holder-lock-store.ts';
-import { createHolderSessionStore } from '../../session/row/dynamo-holder-session-store.ts';
+import { createHolderLockStore } from '../../coordination/lock/row/dynamo-lock-store.ts';
+import { createHolderSessionStore } from '../../session/row/dynamo-session-store.ts';
 import { sessionTiming } from '../../core/lease/timing.ts';
 import { LockSession } from '../../coordination/lock/lock-session.ts';
 import type { Refusal } from '../../coordination/lock/lock-record.ts';

@@ -1,7 +1,7 @@
 /** Checks whether a sequencer belongs to the current tenure. A server does this before it serves a holder. */
 import type { Sequencer } from '../../core/lease/sequencer.ts';
-import type { Verification, VerifySessionPorts } from '../../session/verify-session.ts';
-import { verifySession } from '../../session/verify-session.ts';
+import type { Verification, VerifySessionPorts } from '../../session/session-contender.ts';
+import { verifySession } from '../../session/session-contender.ts';
 import type { LockStore } from './lock-store.ts';
 
 interface VerifyLockPorts extends VerifySessionPorts {

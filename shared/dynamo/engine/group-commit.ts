@@ -15,8 +15,8 @@ import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { itemSizeBytes } from './capacity.ts';
 import type { DynamoItem } from './driver.ts';
 import type { Canceled, Sender, WriteResult } from './send.ts';
-import type { Action } from './transaction.ts';
-import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactStatement } from './transaction.ts';
+import type { Action } from './statement.ts';
+import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactStatement } from './statement.ts';
 import type { Verb } from './verb.ts';
 
 export interface Member {

@@ -1,12 +1,11 @@
 /** Reads and writes rows of one kind for a store: sends statements and returns records. */
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import { standing } from './bar.ts';
 import { readInBatches } from './batches.ts';
 import type { DynamoItem } from './driver.ts';
-import { outcomeOf } from './outcomes.ts';
-import type { Sender } from './send.ts';
+import type { Sender, WriteResult } from './send.ts';
 import type { Statement } from './statement.ts';
+import { assert } from '../../core/errors.ts';
 
 export class Rows<Row> {
   readonly #sender: Sender;
@@ -60,4 +59,28 @@ export class Rows<Row> {
     const written = 'Item' in statement.input ? statement.input.Item : undefined;
     return outcomeOf(result, (item) => this.#decode(item) as Written, this.#decode, written);
   }
+}
+
+/**
+ * Returns a write's result with decoded records.
+ * @param written the row's known content, for writes whose response has no row (puts, transactions)
+ */
+export function outcomeOf<Row, Current>(
+  result: WriteResult,
+  decodeRow: (item: DynamoItem) => Row,
+  decodeCurrent: (item: DynamoItem) => Current,
+  written?: DynamoItem,
+): Outcome<Row, Current> {
+  if (result.kind === 'refused') {
+    const current = standing(result.item);
+    return { kind: 'refused', current: current && decodeCurrent(current), earlierAttempt: result.earlierAttempt };
+  }
+  const item = result.item ?? written;
+  assert(item !== undefined, 'a write answered without the row it left behind');
+  return { kind: 'applied', row: decodeRow(item), earlierAttempt: result.earlierAttempt };
+}
+
+/** Returns a row for its readers: a row that only refuses late copies of a write counts as missing. */
+export function standing(item: DynamoItem | undefined): DynamoItem | undefined {
+  return item?.barred === undefined ? item : undefined;
 }

@@ -5,9 +5,8 @@ import { CorruptItemError, StoreUnavailableError, messageOf, shown } from '../..
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { OccurrencePorts } from '../schedule/make-occurrence.ts';
 import { makeOccurrence } from '../schedule/make-occurrence.ts';
-import type { ScheduleRecord } from '../schedule/schedule.ts';
+import type { ScheduleRecord, ScheduleStep, ScheduleStore } from '../schedule/schedule.ts';
 import { dueOccurrences, jitterOf, leftOutByZone } from '../schedule/schedule.ts';
-import type { ScheduleStep, ScheduleStore } from '../schedule/schedule-store.ts';
 
 export interface RecurPorts extends Omit<OccurrencePorts, 'schedules'> {
   readonly schedules: ScheduleStore | undefined;

@@ -20,7 +20,7 @@ import type { Claim, JournalInRow, RunningTask, TaskRecord } from '../task/task.
 import { claimOf, describeTask } from '../task/task.ts';
 import { refusalOf } from '../task/user-writes.ts';
 import { barred } from '../run/bar.ts';
-import type { ClaimHolder } from '../run/claim-holder.ts';
+import type { ClaimHolder } from '../run/claim-writer.ts';
 import { entryWithContent } from './arrival.ts';
 import type { Element, Entry, OperationError } from './entry.ts';
 import { joined, openKeyOf, parted } from './entry.ts';

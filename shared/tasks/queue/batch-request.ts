@@ -1,18 +1,20 @@
 /** A user's request for a batch, and its validation. */
 import { isSame } from '../../core/runtime/same.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
-import { ConfigurationError, MismatchError } from '../../core/errors.ts';
+import { ConfigurationError, MismatchError, messageOf } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { BatchKey, BatchRecord, NewBatch, Waiter } from '../task/batch.ts';
 import { NEVER, waiterOf } from '../task/batch.ts';
 import { isSameWork } from '../task/dedup.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
-import { newTaskOf, optionsIn, validRequests } from '../task/task-request.ts';
+import { newTaskOf, optionsIn, validRequests, isRequest } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { TaskKey, TaskRecord } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES, describeTask } from '../task/task.ts';
 import { mismatch } from './task-adder.ts';
+import { allOf } from '../../core/runtime/all-of.ts';
+import { InvalidInputError } from '../task/control.ts';
 
 export interface BatchOptions {
   /** Identity of the batch. A child without an id gets the batch's id and its position as its id. */
@@ -145,4 +147,45 @@ function isSameTask(one: TaskKey, other: TaskKey): boolean {
 
 function named({ options }: TaskRequest, id: string, queue: string): TaskRequest['options'] {
   return { id, queue, ...options };
+}
+
+/** Checks the tasks of one call. An error names the position of the first unusable task. */
+
+/** @throws ConfigurationError */
+export async function checkedAll(
+  tasks: readonly (TaskRequest | NewTask)[],
+  defaults: RequestDefaults,
+): Promise<readonly NewTask[]> {
+  const given: unknown = tasks;
+  if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll requires a list of tasks');
+  return allOf(
+    tasks.map(async (task, index) => {
+      if (isChecked(task)) return task;
+      if (isRequest(task)) return checkedItem(task, index, defaults);
+      throw new ConfigurationError(
+        `enqueueAll: item ${index + 1} is not a task: pass spawn(task, input, options), or the result of \`validate\``,
+      );
+    }),
+  );
+}
+
+/** Whether the value is a result of `validate`. */
+function isChecked(task: unknown): task is NewTask {
+  return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
+}
+
+async function checkedItem(
+  { task, input, options }: TaskRequest,
+  index: number,
+  defaults: RequestDefaults,
+): Promise<NewTask> {
+  try {
+    return await newTaskOf(task, input, options, defaults);
+  } catch (cause) {
+    const at = `enqueueAll: item ${index + 1}`;
+    if (cause instanceof InvalidInputError)
+      throw new InvalidInputError(`${at}: ${messageOf(cause)}`, cause.issues, { cause });
+    if (!(cause instanceof ConfigurationError)) throw cause;
+    throw new ConfigurationError(`${at}: ${cause.message}`, { cause });
+  }
 }

@@ -20,13 +20,12 @@ import type {
 import { inputAndOptions, newTaskOf } from '../task/task-request.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from './results.ts';
-import { checkedAll } from './checked-all.ts';
+import { checkedAll, callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';
 import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
 import { isInsideTask } from '../task/task-scope.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import { validSignal } from '../../core/wait/wait.ts';
 import type { BatchOptions } from './batch-request.ts';
-import { callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { OwnWrites } from '../task/user-writes.ts';
 import { ensureEnqueuedWith, ownWrites } from '../task/user-writes.ts';

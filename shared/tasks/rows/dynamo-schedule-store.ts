@@ -1,4 +1,13 @@
-import type { LeftOutOccurrence, ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
+import type {
+  LeftOutOccurrence,
+  ScheduleDefinition,
+  ScheduleRecord,
+  RemovedSchedule,
+  ScheduleKey,
+  ScheduleStore,
+  MakeOutcome,
+  ScheduleStep,
+} from '../schedule/schedule.ts';
 import { CRON_LIMIT_CHARACTERS, ZONE_LIMIT_CHARACTERS } from '../schedule/cron-fields.ts';
 import {
   LEFT_OUT_FOR,
@@ -11,13 +20,6 @@ import {
   occurrenceTaskId,
 } from '../schedule/schedule.ts';
 import { integerBetween } from '../../core/runtime/random.ts';
-import type {
-  RemovedSchedule,
-  ScheduleKey,
-  ScheduleStore,
-  MakeOutcome,
-  ScheduleStep,
-} from '../schedule/schedule-store.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 import { splitKey } from '../../dynamo/engine/keys.ts';
@@ -31,7 +33,7 @@ import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import { actionOf, isBlind, together, tokenOf } from '../../dynamo/engine/transaction.ts';
+import { actionOf, isBlind, together, tokenOf } from '../../dynamo/engine/statement.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';

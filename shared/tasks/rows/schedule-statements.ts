@@ -26,9 +26,14 @@
  * Removing a schedule keeps its row, so that a late copy of its definition, which is conditional on a missing row, cannot restore it.
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
+import type {
+  ScheduleDefinition,
+  ScheduleRecord,
+  RemovedSchedule,
+  ScheduleKey,
+  ScheduleStep,
+} from '../schedule/schedule.ts';
 import { LEFT_OUT_KEPT } from '../schedule/schedule.ts';
-import type { RemovedSchedule, ScheduleKey, ScheduleStep } from '../schedule/schedule-store.ts';
 import { joinKey, scheduleKey } from '../../dynamo/engine/keys.ts';
 import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../dynamo/engine/statement.ts';

@@ -4,8 +4,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { NewTask } from '../task/task-store.ts';
 import { newTaskOf } from '../task/task-request.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
-import type { MakeOutcome, ScheduleStore } from './schedule-store.ts';
-import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import type { MakeOutcome, ScheduleStore, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 import { lineOfSchedule, occurrenceOf, occurrenceTaskId } from './schedule.ts';
 
 export interface OccurrencePorts {

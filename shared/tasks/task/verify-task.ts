@@ -2,8 +2,8 @@
 import { validName } from '../../core/validate/name.ts';
 import type { Sequencer } from '../../core/lease/sequencer.ts';
 import { formatSequencer } from '../../core/lease/sequencer.ts';
-import type { Verification, VerifySessionPorts } from '../../session/verify-session.ts';
-import { verifySession } from '../../session/verify-session.ts';
+import type { Verification, VerifySessionPorts } from '../../session/session-contender.ts';
+import { verifySession } from '../../session/session-contender.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { TaskStore } from './task-store.ts';
 import type { Claim, TaskKey } from './task.ts';

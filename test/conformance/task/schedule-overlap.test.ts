@@ -8,7 +8,7 @@ import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
 import { stampOf } from '../../../shared/core/lease/stamp.ts';
 import type { ScheduleOptions } from '../../../shared/tasks/schedule/declaration.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
-import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import type { SharedTaskOptions } from '../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';

@@ -9,7 +9,7 @@ import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
-import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
+import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule.ts';
 import { loseNextAnswer } from '../../support/lost-answer.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

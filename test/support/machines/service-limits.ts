@@ -8,8 +8,8 @@
  */
 import type { DynamoCalls, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
-import type { Action } from '../../../shared/dynamo/engine/transaction.ts';
-import { rowOf } from '../../../shared/dynamo/engine/transaction.ts';
+import type { Action } from '../../../shared/dynamo/engine/statement.ts';
+import { rowOf } from '../../../shared/dynamo/engine/statement.ts';
 import type { Timeline } from './timeline.ts';
 
 interface ServiceOptions {

@@ -7,7 +7,7 @@ import type { Lock } from '../../../shared/coordination/lock/lock.ts';
 import type { TaskClient } from '../../../shared/tasks/queue/task-client.ts';
 import type { RateOptions } from '../../../shared/coordination/ratelimit/bucket.ts';
 import type { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter.ts';
-import type { Verification } from '../../../shared/session/verify-session.ts';
+import type { Verification } from '../../../shared/session/session-contender.ts';
 import type { Duration } from '../../../shared/core/validate/duration.ts';
 
 type Update = DynamoCalls['update']['input'];

@@ -38,8 +38,9 @@ import {
   queryStatement,
   restampedTransaction,
   updateStatement,
+  actionOf,
+  together,
 } from '../../../dynamo/engine/statement.ts';
-import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { closedFrom } from '../../../session/session-record.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 

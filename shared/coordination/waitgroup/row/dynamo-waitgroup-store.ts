@@ -1,14 +1,15 @@
 import { InvariantError } from '../../../core/errors.ts';
 import type { WaitGroupStore } from '../waitgroup-store.ts';
-import { decodeGroup, decodeMember } from './waitgroup-codec.ts';
-import { waitGroupMemberKey } from '../../../dynamo/engine/keys.ts';
-import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
-import { Rows } from '../../../dynamo/engine/rows.ts';
+import { waitGroupMemberKey, splitKey } from '../../../dynamo/engine/keys.ts';
+import { outcomeOf, Rows } from '../../../dynamo/engine/rows.ts';
 import type { Member } from '../../../dynamo/engine/group-commit.ts';
 import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
 import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
-import type { Action } from '../../../dynamo/engine/transaction.ts';
+import type { Action } from '../../../dynamo/engine/statement.ts';
 import * as statements from './waitgroup-statements.ts';
+import type { GroupRecord, MemberRecord } from '../waitgroup.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 
 interface Adding extends Member {
   readonly actions: readonly Action[];
@@ -67,5 +68,30 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfMembers(table, group, page));
       return { members: Items.map(decodeMember), isLast: LastEvaluatedKey === undefined };
     },
+  };
+}
+
+/** @throws CorruptItemError */
+export function decodeGroup(item: DynamoItem): GroupRecord {
+  const row = new ItemReader(item);
+  return {
+    name: splitKey(row.string('pk'))[1] ?? '',
+    generation: row.count('generation'),
+    state: row.oneOf('state', ['open', 'sealed', 'complete']),
+    members: row.optional('members', (attribute) => row.count(attribute)),
+    lost: row.optional('lost', (attribute) => row.count(attribute)),
+    nonce: row.string('nonce'),
+  };
+}
+
+/** @throws CorruptItemError */
+export function decodeMember(item: DynamoItem): MemberRecord {
+  const row = new ItemReader(item);
+  const session = row.optional('session', (attribute) => row.string(attribute));
+  return {
+    id: splitKey(row.string('sk'))[1] ?? '',
+    state: row.oneOf('state', ['pending', 'done', 'lost']),
+    session: session === '' ? undefined : session,
+    nonce: row.string('nonce'),
   };
 }

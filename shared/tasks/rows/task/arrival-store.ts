@@ -5,7 +5,7 @@ import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+import { actionOf, together } from '../../../dynamo/engine/statement.ts';
 import type { TaskStore } from '../../task/task-store.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import { arrive, beat, pageOfArrivals, pageOfParts, putArrival } from './arrival-statements.ts';

@@ -39,7 +39,7 @@ import { ensureFit } from './task-reader.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
-import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
+import { outcomeOf } from '../../../dynamo/engine/rows.ts';
 import { lineOf } from './adding-store.ts';
 import type { KnownLine, LineChange, LineMove } from './lines.ts';
 import { decodeLine, Lines } from './lines.ts';
@@ -48,7 +48,7 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { isNotWaiting, resumeParent } from './commit-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
-import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
+import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/statement.ts';
 
 export class DependentRows {
   readonly #sender: Sender;

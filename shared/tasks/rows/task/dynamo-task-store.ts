@@ -19,10 +19,9 @@ import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import type { EnqueueStore } from '../../queue/task-writer.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
-import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
-import { Rows } from '../../../dynamo/engine/rows.ts';
+import { outcomeOf, Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender, TransactionResult, WriteResult } from '../../../dynamo/engine/send.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, Action } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { putFailure, readFailure, readPayload } from '../payload-statements.ts';
@@ -33,8 +32,7 @@ import { decodeKey, enterKey, readKey } from '../key-statements.ts';
 import { expireTask, joinGroup } from './operator-statements.ts';
 import { leaveLine } from './lines.ts';
 import * as statements from './task-statements.ts';
-import type { Action } from '../../../dynamo/engine/transaction.ts';
-import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
+import { actionOf, together } from '../../../dynamo/engine/statement.ts';
 
 /** For stores of further rows. */
 export interface TaskStoreParts {

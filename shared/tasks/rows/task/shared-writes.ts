@@ -8,7 +8,7 @@ import type { Member } from '../../../dynamo/engine/group-commit.ts';
 import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { actionOf } from '../../../dynamo/engine/transaction.ts';
+import { actionOf } from '../../../dynamo/engine/statement.ts';
 
 interface SharedWrite<Alone> {
   /** Identify the group: the shared row, and the session. */

@@ -4,7 +4,7 @@
  */
 import type { WriteLimits } from '../../../core/lease/outcome.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
+import { outcomeOf } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { ChildEnding } from '../../task/batch.ts';

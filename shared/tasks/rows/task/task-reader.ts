@@ -16,9 +16,8 @@ import { parseGroupPlace } from './index-places.ts';
 import { pageOfReady, pageOfGroups } from './ready-index.ts';
 import { decodeTask } from './task-codec.ts';
 import { readTasks, readTask } from './task-statements.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
-import type { Action } from '../../../dynamo/engine/transaction.ts';
-import { isUnfit, rowOf } from '../../../dynamo/engine/transaction.ts';
+import type { Statement, Action } from '../../../dynamo/engine/statement.ts';
+import { isUnfit, rowOf } from '../../../dynamo/engine/statement.ts';
 import { decodeBatch, readBatch } from '../batch-statements.ts';
 
 export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfGroups' | 'getKeys' | 'getTurns'>;
