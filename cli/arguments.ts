@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import type { Duration } from '../shared/core/validate/duration.ts';
 import { durationMs } from '../shared/core/validate/duration.ts';
-import { validName } from '../shared/core/validate/name.ts';
+import { validName } from '../shared/core/validate/options.ts';
 import type { When } from '../shared/core/validate/moment.ts';
 import { momentOf, whenMs } from '../shared/core/validate/moment.ts';
 import { checked, numberOf, wholeNumber } from '../local/arguments.ts';

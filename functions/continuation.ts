@@ -10,7 +10,7 @@
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { startOf } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { TickStore } from '../shared/tasks/dispatch/tick-store.ts';
-import { validName } from '../shared/core/validate/name.ts';
+import { validName } from '../shared/core/validate/options.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';

@@ -15,7 +15,7 @@ import { defineSchedules } from '../shared/tasks/schedule/schedule-client.ts';
 import type { ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
-import { validName } from '../shared/core/validate/name.ts';
+import { validName } from '../shared/core/validate/options.ts';
 import { switchFinishedList } from '../shared/tasks/task/finished-list.ts';
 import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
 import { parseDispatchEnv } from './env.ts';

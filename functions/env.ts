@@ -4,7 +4,7 @@
  * a value that cannot be used ends the start-up with its name and value.
  */
 import { ConfigurationError, shown } from '../shared/core/errors.ts';
-import { givenName, validName } from '../shared/core/validate/name.ts';
+import { givenName, validName } from '../shared/core/validate/options.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 import type { SessionTiming } from '../shared/core/lease/timing.ts';

@@ -10,7 +10,7 @@ import { DEFAULT_ATTEMPT_SPANS, DEFAULT_QUEUE, DEFAULT_WORKER_LOCK_DELAY_MS, NUM
 import { ConfigurationError } from '../shared/core/errors.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { DEFAULT_TTL_MS } from '../shared/core/lease/timing.ts';
-import { givenName } from '../shared/core/validate/name.ts';
+import { givenName } from '../shared/core/validate/options.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';

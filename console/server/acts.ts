@@ -5,7 +5,7 @@
 import { openingText } from '../../cli/forced.ts';
 import { lockDelayEndsAt, trustedUntil } from '../../shared/session/session-record.ts';
 import { ConfigurationError, MismatchError, assertNever } from '../../shared/core/errors.ts';
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import type { Selection } from '../../shared/tasks/queue/cancel-selection.ts';
 import { SELECTION, selecting } from '../../shared/tasks/queue/cancel-selection.ts';
 import { isPausedTenant } from '../../shared/tasks/task/queue-store.ts';

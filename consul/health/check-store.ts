@@ -1,5 +1,4 @@
-import type { Outcome } from '../../shared/core/lease/outcome.ts';
-import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../shared/core/lease/stamp.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
 
 /** Stores health checks. Every write is conditional; see `row/check-statements.ts` for the guards. */

@@ -1,5 +1,5 @@
 /** `/v1/catalog` and `/v1/health`, as far as sessions need them: nodes, and their checks. There are no services. */
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import type { CheckRecord } from '../health/health.ts';
 import { NODE_CHECK } from '../health/health.ts';
 import { OWN_ADDRESS } from './agent.ts';

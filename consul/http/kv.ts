@@ -1,5 +1,5 @@
 /** `/v1/kv`: the entries of locks, and the verbs of their holders. */
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import { VALUE_LIMIT_BYTES } from '../../shared/coordination/lock/lock-record.ts';
 import type { KeyContent, KeyEntry } from '../remote/entry.ts';
 import { entryOf } from '../remote/entry.ts';

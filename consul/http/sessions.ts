@@ -1,6 +1,6 @@
 /** `/v1/session`: remote sessions of the library, kept alive by their clients' renewals alone. */
 import { DEFAULT_LOCK_DELAY_MS, MAX_LOCK_DELAY_MS } from '../../shared/core/lease/timing.ts';
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import { NODE_CHECK, failureOf } from '../health/health.ts';
 import type { LiveSession, SessionRecord } from '../../shared/session/session-record.ts';
 import { blockingRead } from './blocking.ts';

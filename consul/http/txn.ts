@@ -1,6 +1,6 @@
 /** `/v1/txn`: the key-value verbs of a transaction, as one transaction of the library. */
 import { ConfigurationError } from '../../shared/core/errors.ts';
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import type { KeyEntry } from '../remote/entry.ts';
 import { VALUE_LIMIT_BYTES } from '../../shared/coordination/lock/lock-record.ts';
 import type { KeyOperation, OperationFailure } from '../remote/transactions.ts';

@@ -2,7 +2,7 @@
 import type { Environment } from '../../functions/env.ts';
 import { ENV, endpointUrl, required, wholeNumber } from '../../functions/env.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/core/lease/timing.ts';
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import { CONSUL_ENV } from './env-names.ts';
 
 interface ConsulEnv {

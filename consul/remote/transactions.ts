@@ -12,9 +12,8 @@
  *
  * We look up the keys of a prefix first. A key that is created under it in the meantime is not part of the transaction.
  */
-import { ensureUnwritten } from '../../shared/core/lease/outcome.ts';
+import { ensureUnwritten, stampOf } from '../../shared/core/lease/stamp.ts';
 import { CorruptItemError, assert } from '../../shared/core/errors.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import type { Contended } from '../../shared/core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';

@@ -26,9 +26,7 @@ import type { AttemptSpans } from '../tasks/tracing/task-spans.ts';
 import { TaskSpans, validAttemptSpans } from '../tasks/tracing/task-spans.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
-import { givenName, validName } from '../core/validate/name.ts';
-import { validOptions } from '../core/validate/options.ts';
-import { validWholeNumber } from '../core/validate/whole-number.ts';
+import { givenName, validName, validWholeNumber, validOptions } from '../core/validate/options.ts';
 
 /** Connection, table and queue are found as `createLeasehold` finds them. */
 export interface WorkerOptions extends LeaseholdOptions {

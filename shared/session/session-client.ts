@@ -2,8 +2,7 @@
 import { ConfigurationError } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
-import { validName } from '../core/validate/name.ts';
-import { validOptions } from '../core/validate/options.ts';
+import { validName, validOptions } from '../core/validate/options.ts';
 import { validSignal } from '../core/wait/wait.ts';
 import { stampOf } from '../core/lease/stamp.ts';
 import type { SessionPorts } from './session-contender.ts';

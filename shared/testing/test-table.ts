@@ -1,6 +1,6 @@
 /** The users' own tables in a test kit. */
 import { ConfigurationError } from '../core/errors.ts';
-import { validName } from '../core/validate/name.ts';
+import { validName } from '../core/validate/options.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 /** The kit's own table. */

@@ -15,7 +15,10 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 /** The constant of each limit, and its file. */
 const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: string]>> = {
-  'a name: queue, task, id, lock key, session, semaphore, tenant': ['NAME_LIMIT_BYTES', 'shared/core/validate/name.ts'],
+  'a name: queue, task, id, lock key, session, semaphore, tenant': [
+    'NAME_LIMIT_BYTES',
+    'shared/core/validate/options.ts',
+  ],
   "a task's input in its row; a schedule's input": ['INPUT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
   "a task's `label`": ['LABEL_LIMIT_BYTES', 'shared/tasks/task/task-request.ts'],
   "a task's `traceparent`": ['TRACEPARENT_LIMIT_CHARACTERS', 'shared/tasks/task/task-request.ts'],

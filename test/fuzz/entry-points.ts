@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ENV, parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
 import { readTaskFile } from '../../examples/demonstration/task-file.ts';
-import { validName } from '../../shared/core/validate/name.ts';
+import { validName } from '../../shared/core/validate/options.ts';
 import { parseSequencer } from '../../shared/core/lease/sequencer.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';

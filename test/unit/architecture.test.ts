@@ -28,7 +28,6 @@ const NAMES_FOR_INFRA = [
   'shared/core/runtime/clock.ts',
   'shared/tasks/schedule/cron.ts',
   'shared/tasks/schedule/declaration.ts',
-  'shared/core/validate/name.ts',
   'shared/core/validate/options.ts',
   'shared/core/lease/timing.ts',
 ];

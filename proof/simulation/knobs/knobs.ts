@@ -243,7 +243,7 @@ export const FIXED: readonly Fixed[] = [
       'functions/env.ts': 'MAX_WORKERS_LIMIT MAX_START_WITHIN_MS LONGEST_INVOCATION_MS TIMED_NAMES_LIMIT_CHARACTERS',
       'shared/coordination/lock/lock-record.ts': 'VALUE_LIMIT_BYTES',
       'shared/coordination/semaphore/semaphore.ts': 'HOLDERS_LIMIT',
-      'shared/core/validate/name.ts': 'NAME_LIMIT_BYTES',
+      'shared/core/validate/options.ts': 'NAME_LIMIT_BYTES',
       'shared/tasks/queue/batch-request.ts': 'BATCH_LIMIT',
       'shared/tasks/run/each.ts': 'ITEMS_LIMIT',
       'shared/tasks/task/queue-store.ts': 'MAX_PAUSED_TENANTS',

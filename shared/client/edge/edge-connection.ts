@@ -20,9 +20,7 @@ import { systemRuntime } from '../../core/runtime/runtime.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../../tasks/task/task.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { inflatingDriver } from './inflating-driver.ts';
 
 export interface EdgeOptions {

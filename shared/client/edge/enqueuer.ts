@@ -16,8 +16,7 @@ import { createArrivalStore } from '../../tasks/rows/task/arrival-store.ts';
 import type { TaskStore } from '../../tasks/task/task-store.ts';
 import type { OwnWrites } from '../../tasks/task/user-writes.ts';
 import { ensureEnqueuedWith, ownWrites } from '../../tasks/task/user-writes.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { EdgeConnection } from './edge-connection.ts';
 import { validConnection } from './edge-connection.ts';
 

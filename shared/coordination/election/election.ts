@@ -17,11 +17,10 @@
  *                          └── its session expires: the next one is elected after the lock-delay
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
-import { validName } from '../../core/validate/name.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { LockClient } from '../lock/lock-client.ts';
 import type { Lock } from '../lock/lock.ts';
 import type { LockInfo, Refusal } from '../lock/lock-record.ts';
-import { validOptions } from '../../core/validate/options.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, validSignal } from '../../core/wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';

@@ -3,14 +3,11 @@
  */
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs, givenMs } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { CorruptItemError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf, ensureUnwritten } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import { closingOf, trustedUntil } from '../../session/session-record.ts';
-import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock-record.ts';

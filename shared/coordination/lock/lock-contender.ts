@@ -9,7 +9,7 @@
  *   - four if the holder's session has expired but is still marked live: refused, read, end the session, take over.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
-import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/stamp.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';

@@ -1,6 +1,5 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import type { Closing, SessionBehavior, SessionRecord } from '../../session/session-record.ts';
 import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock-record.ts';
 

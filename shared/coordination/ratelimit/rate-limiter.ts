@@ -1,6 +1,5 @@
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
-import type { Outcome } from '../../core/lease/outcome.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
+import type { Outcome } from '../../core/lease/stamp.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { stampOf } from '../../core/lease/stamp.ts';

@@ -3,8 +3,7 @@ import { ConfigurationError, MismatchError, StoreUnavailableError } from '../../
 import { PERMITS_PER_PART, partName, queueOfFleet } from '../../core/permit-parts.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { durationMs } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, waitFor as wait } from '../../core/wait/wait.ts';
 import { SessionVerdicts } from '../../session/session-verdicts.ts';

@@ -11,10 +11,8 @@
 import { ConfigurationError, StoreUnavailableError, assert, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import type { PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, acquireSlot } from './acquire.ts';
 import type { SemaphorePorts } from './semaphore-contender.ts';

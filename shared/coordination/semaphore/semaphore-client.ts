@@ -1,6 +1,5 @@
 /** The client API of semaphores. */
-import { ensureUnwritten } from '../../core/lease/outcome.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Closing } from '../../session/session-record.ts';
@@ -8,8 +7,7 @@ import { closingOf, trustedUntil } from '../../session/session-record.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { partName, partOfToken, queueOfFleet } from '../../core/permit-parts.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { PermitAcquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';

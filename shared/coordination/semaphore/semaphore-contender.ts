@@ -10,7 +10,7 @@
  * | polling | 1 read of the row, 1 of sessions not known to be live; writes only if capacity is free |
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
-import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/stamp.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';

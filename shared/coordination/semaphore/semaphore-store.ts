@@ -1,5 +1,4 @@
-import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import type { Closing } from '../../session/session-record.ts';
 import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 

@@ -41,7 +41,7 @@
  */
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
 import { capacityOf } from '../../core/permit-parts.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { validWholeNumber } from '../../core/validate/options.ts';
 
 /** Everything about a permit that is known before it is admitted: its identity. */
 export interface PermitClaim {

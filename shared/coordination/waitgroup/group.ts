@@ -1,11 +1,9 @@
 /** One generation of a wait group: the API to add, lease, finish and wait for members. */
 import { ConfigurationError, MismatchError, assert } from '../../core/errors.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS } from '../../core/wait/wait.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { WaitOutcome, WaitPorts } from './wait-for-members.ts';

@@ -1,5 +1,4 @@
-import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import type { GroupKey, GroupRecord, MemberRecord } from './waitgroup.ts';
 
 export interface MemberLease {

@@ -33,7 +33,7 @@
  * | `wait` in all | | its polls; each member is read once: 1 read per 25 |
  */
 import { ConfigurationError, shown } from '../../core/errors.ts';
-import { validName } from '../../core/validate/name.ts';
+import { validName } from '../../core/validate/options.ts';
 
 export type GroupState = 'open' | 'sealed' | 'complete';
 

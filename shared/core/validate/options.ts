@@ -1,4 +1,6 @@
+/** Checks of arguments: names of options, names, whole numbers. */
 import { ConfigurationError, shown } from '../errors.ts';
+import { utf8Bytes } from '../runtime/bytes.ts';
 
 /** Refuses a list without some option of `T`: a new option must be known where it is checked. */
 type Complete<T, Names extends readonly PropertyKey[]> =
@@ -65,4 +67,49 @@ function typingErrors(from: string, to: string): number {
     }
   }
   return at(from.length, to.length);
+}
+
+/** Names are parts of keys; with escaping and a kind they stay far below DynamoDB's 2,048 bytes. */
+const NAME_LIMIT_BYTES = 512;
+
+/**
+ * Checks a name that a user gave (a queue, a task id, a lock key, a session name) once, at the edge.
+ * Any well-formed text is allowed: nothing in a name can reach an expression, and parts of keys are escaped.
+ * @throws ConfigurationError
+ */
+export function validName(what: string, name: unknown): string {
+  if (typeof name !== 'string') throw new ConfigurationError(`${what} is ${describe(name)}: must be a string`);
+  if (name === '') throw new ConfigurationError(`${what} is empty: must have at least one character`);
+  if (!name.isWellFormed())
+    throw new ConfigurationError(
+      `${what} ${JSON.stringify(name)} is not well-formed Unicode: it has half of a surrogate pair`,
+    );
+  const bytes = utf8Bytes(name);
+  if (bytes > NAME_LIMIT_BYTES)
+    throw new ConfigurationError(
+      `${what} ${JSON.stringify(name.slice(0, 40))}… has ${bytes} bytes: at most ${NAME_LIMIT_BYTES} are allowed`,
+    );
+  return name;
+}
+
+/** The same, if it is given. @throws ConfigurationError */
+export function givenName(what: string, name: string | undefined): string | undefined {
+  return name === undefined ? undefined : validName(what, name);
+}
+
+function describe(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
+}
+
+/** Checks a number that a user gave, once, at the edge. @throws ConfigurationError */
+export function validWholeNumber(
+  what: string,
+  value: unknown,
+  { min, max = Number.MAX_SAFE_INTEGER }: { readonly min: number; readonly max?: number },
+): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
+    const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new ConfigurationError(`${what} = ${shown(value)}: must be a whole number ${range}`);
+  }
+  return value;
 }

@@ -9,7 +9,7 @@
  *   - A commit goes alone: a condition of its caller, or the number that bars its late copies, would decide for its neighbours as well.
  */
 import { ConfigurationError } from '../../core/errors.ts';
-import type { WriteLimits } from '../../core/lease/outcome.ts';
+import type { WriteLimits } from '../../core/lease/stamp.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { itemSizeBytes } from './capacity.ts';

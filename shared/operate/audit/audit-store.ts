@@ -1,5 +1,5 @@
 /** Records operator actions and their reasons: written before the action, completed with its outcome. */
-import { validName } from '../../core/validate/name.ts';
+import { validName } from '../../core/validate/options.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';

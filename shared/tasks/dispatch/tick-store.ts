@@ -1,5 +1,4 @@
-import type { Outcome } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../core/lease/stamp.ts';
 
 /** One firing of a schedule. */
 export interface Tick {

@@ -1,5 +1,5 @@
 /** The writes of the holder of a durable task. */
-import type { WriteLimits } from '../../core/lease/outcome.ts';
+import type { WriteLimits } from '../../core/lease/stamp.ts';
 import type { Effect, EffectReason, SequencedStamp, Settled } from '../task/task-store.ts';
 import type { Claim, Json, TaskError, TaskRecord } from '../task/task.ts';
 import type { PackedElement } from './packed.ts';

@@ -11,8 +11,7 @@
 import { isDenied } from '../../core/denied.ts';
 import { CorruptItemError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
-import type { WriteLimits } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { NEVER } from '../task/batch.ts';
 import type { SequencedStamp } from '../task/task-store.ts';

@@ -2,8 +2,7 @@
 import { isSame } from '../../core/runtime/same.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError, MismatchError, messageOf } from '../../core/errors.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { BatchKey, BatchRecord, NewBatch, Waiter } from '../task/batch.ts';
 import { NEVER, waiterOf } from '../task/batch.ts';
 import { isSameWork } from '../task/dedup.ts';

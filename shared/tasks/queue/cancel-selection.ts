@@ -11,10 +11,8 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
-import { ensureUnwritten } from '../../core/lease/outcome.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
+import { validName, validWholeNumber } from '../../core/validate/options.ts';
 import { NEVER } from '../task/batch.ts';
 import type { ReadyTask, RunningTask, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS, describeTask } from '../task/task.ts';

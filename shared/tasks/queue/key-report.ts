@@ -8,9 +8,9 @@
  *   - That it finds a task without an index entry. The indexes are eventually consistent, so `recountKey` waits until the key's latest
  *     start is `SETTLE_MS` old. It reads the rows of the tasks strongly consistent.
  */
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf, ensureUnwritten } from '../../core/lease/stamp.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { validWholeNumber } from '../../core/validate/options.ts';
 import { NEVER } from '../task/batch.ts';
 import type { ObservedKey } from '../task/task-operator-store.ts';
 import type { RunningTask, TaskRecord } from '../task/task.ts';
@@ -18,7 +18,6 @@ import { DEFAULT_SHARDS, MAX_SHARDS } from '../task/task.ts';
 import type { OperatorPorts } from './operator-ports.ts';
 import { openEntries } from './listing.ts';
 import { defined } from '../../core/defined.ts';
-import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { LineState } from '../task/line.ts';
 import { isPausedTenant } from '../task/queue-store.ts';

@@ -2,10 +2,8 @@
 import { defined } from '../../core/defined.ts';
 import { Callbacks } from '../durable/callbacks.ts';
 import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';

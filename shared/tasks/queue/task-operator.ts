@@ -7,12 +7,10 @@
  * so the operation would end work that its caller never saw.
  */
 import { ConfigurationError, MismatchError, assert, shown } from '../../core/errors.ts';
-import { ensureUnwritten } from '../../core/lease/outcome.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import { NEVER } from '../task/batch.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';

@@ -4,8 +4,7 @@
  */
 import { isDenied } from '../../core/denied.ts';
 import { LeaseLostError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
-import type { WriteLimits } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';

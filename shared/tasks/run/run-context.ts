@@ -1,7 +1,7 @@
 /** The context of running task code: the operations of its claim. */
 import { ConfigurationError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import type { WriteLimits } from '../../core/lease/outcome.ts';
+import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
@@ -21,7 +21,6 @@ import { linked } from './attempt-link.ts';
 import type { EachItems } from './each.ts';
 import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, NewTask, SequencedStamp, Settled, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, Occurrence, TaskRecord } from '../task/task.ts';

@@ -3,8 +3,7 @@ import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SharedTaskOptions, TaskReference } from '../task/task-request.ts';
 import { optionsIn } from '../task/task-request.ts';
 import type { Duration } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
 import type { MissedPolicy, OverlapPolicy } from './schedule.ts';
 
 /** When the schedule recurs, and the options of its tasks: the options of `enqueue`. */

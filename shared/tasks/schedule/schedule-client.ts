@@ -1,8 +1,6 @@
 /** `ScheduleClient` defines recurring tasks, and runs, pauses and removes them. */
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
-import { ensureUnwritten } from '../../core/lease/outcome.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { validName, validOptions } from '../../core/validate/options.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';

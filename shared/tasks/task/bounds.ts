@@ -2,7 +2,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { validWholeNumber } from '../../core/validate/options.ts';
 
 export const MAX_ATTEMPTS_LIMIT = 1_000;
 

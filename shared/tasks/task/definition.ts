@@ -2,12 +2,10 @@
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
-import { validName } from '../../core/validate/name.ts';
-import { validOptions } from '../../core/validate/options.ts';
+import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { MAX_ATTEMPTS_LIMIT, validMaxAttempts, validTimeoutMs } from './bounds.ts';
 import type { TaskContext } from './context.ts';
 import type { TaskLinks, TaskPolicy } from './task.ts';
-import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import type { StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 
 export interface RetryOptions {

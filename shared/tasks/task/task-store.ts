@@ -1,6 +1,5 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, NewBatch } from './batch.ts';
 import type { Dedup } from './dedup.ts';
 import type { Fullness, KeyLimit, KeyState } from './key-limit.ts';

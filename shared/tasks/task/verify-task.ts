@@ -1,5 +1,5 @@
 /** Sequencers of claims, and the check whether such a claim is still current. */
-import { validName } from '../../core/validate/name.ts';
+import { validName } from '../../core/validate/options.ts';
 import type { Sequencer } from '../../core/lease/sequencer.ts';
 import { formatSequencer } from '../../core/lease/sequencer.ts';
 import type { Verification, VerifySessionPorts } from '../../session/session-contender.ts';

@@ -1,5 +1,5 @@
 /** The part of the task store for clients that only add tasks: a separate module, so that their bundles stay small. */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp, Outcome } from '../../../core/lease/stamp.ts';
 import type { AddingStore, Begun } from '../../queue/task-adder.ts';
 import type { ListedQueues } from '../../task/listed-queues.ts';
 import type { TakenTask } from '../../task/dedup.ts';
@@ -24,7 +24,6 @@ import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
 import type { Verb } from '../../../dynamo/engine/verb.ts';
 import type { LineState } from '../../task/line.ts';
 import { Lines, decodeLine } from './lines.ts';
-import type { Outcome } from '../../../core/lease/outcome.ts';
 import { decodeTask } from './task-codec.ts';
 
 /** A task that is created, or starts over. */

@@ -6,11 +6,10 @@
  * Its first action is the task's own write, with guard and nonce, so a dependent row changes exactly as often as the task does.
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
-import type { WriteLimits } from '../../../core/lease/outcome.ts';
+import type { WriteLimits, Stamp } from '../../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, ChildEnding } from '../../task/batch.ts';
 import { isMiscounted } from '../../task/batch.ts';
 import { defined } from '../../../core/defined.ts';
-import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
 import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';

@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { notJson } from '../../../../shared/core/json.ts';
-import { validName } from '../../../../shared/core/validate/name.ts';
+import { validName, validWholeNumber } from '../../../../shared/core/validate/options.ts';
 import { describeIssues } from '../../../../shared/core/validate/parsed-schema.ts';
-import { validWholeNumber } from '../../../../shared/core/validate/whole-number.ts';
 
 test.each(['x', 'x'.repeat(512), 'ä'.repeat(256), '😀'.repeat(128), '#/: \n'])('%j is a name', (name) => {
   expect(validName('key', name)).toBe(name);
