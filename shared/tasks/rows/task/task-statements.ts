@@ -27,7 +27,7 @@
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | its concurrency key: it takes a slot of the key while it runs | enqueue |
- * | line, ticket | S; N | the key of its line, and its position there, see `line-statements.ts` | enqueue, revive, renew |
+ * | line, ticket | S; N | the key of its line, and its position there, see `lines.ts` | enqueue, revive, renew |
  * | schedule | M: name, at, since | its occurrence, and the previous run with a task; absent: none | enqueue |
  * | children | S | the batch of the children that it waits for | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
