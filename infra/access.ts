@@ -8,7 +8,8 @@
  */
 import { continuationSchedule } from '../functions/env.ts';
 import type { DIRECTORY_INDEX } from '../shared/dynamo/engine/schema.ts';
-import { ATTRIBUTES, KEPT_OPTIONS, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
+import { ATTRIBUTES } from '../shared/dynamo/engine/attribute-names.ts';
+import { KEPT_OPTIONS, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
 
 export type RowAction =
   | 'GetItem'

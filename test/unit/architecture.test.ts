@@ -21,6 +21,7 @@ const ROW = /^shared\/(?:session|coordination|tasks)\/(?:\w+\/)?(?:row|rows)\//;
 const NAMES_FOR_INFRA = [
   'functions/env.ts',
   'functions/metric-names.ts',
+  'shared/dynamo/engine/attribute-names.ts',
   'shared/dynamo/engine/schema.ts',
   'shared/core/errors.ts',
   'shared/core/package-files.ts',

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { ATTRIBUTES } from '../../../shared/dynamo/engine/schema.ts';
+import { ATTRIBUTES } from '../../../shared/dynamo/engine/attribute-names.ts';
 import { FENCE_ATTRIBUTES } from '../../../shared/dynamo/dynamo-fence.ts';
 import type { Source } from '../../support/import-graph.ts';
 import { sourcesOf } from '../../support/import-graph.ts';
