@@ -3,7 +3,7 @@ import { dispatch } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import { createTaskStores } from '../shared/client/stores.ts';
+import { createTaskStores } from '../shared/client/task-stores.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';

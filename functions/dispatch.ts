@@ -21,7 +21,7 @@ import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
 import { parseDispatchEnv } from './env.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
-import { createDispatchStores } from '../shared/client/stores.ts';
+import { createDispatchStores } from '../shared/client/dispatch-stores.ts';
 import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';

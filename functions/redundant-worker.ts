@@ -9,7 +9,7 @@ import { oldestHolders, readParts, wholeOf } from '../shared/coordination/semaph
 import type { SemaphoreRecord } from '../shared/coordination/semaphore/semaphore.ts';
 import { permitsHeld } from '../shared/coordination/semaphore/semaphore.ts';
 import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
-import type { TaskStores } from '../shared/client/stores.ts';
+import type { TaskStores } from '../shared/client/task-stores.ts';
 import type { Connected } from './runtime.ts';
 
 interface SurplusQuery {

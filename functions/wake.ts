@@ -20,7 +20,7 @@ import { parseWakeEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
-import { createWakerStores } from '../shared/client/stores.ts';
+import { createWakerStores } from '../shared/client/dispatch-stores.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
 /** The result of the wake for each queue. A queue whose wake failed is missing, and the log has the reason. */

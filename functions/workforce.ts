@@ -5,7 +5,7 @@ import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { declareLimit } from '../shared/coordination/semaphore/change.ts';
 import { readWhole } from '../shared/coordination/semaphore/fleet.ts';
 import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
-import type { WakerStores } from '../shared/client/stores.ts';
+import type { WakerStores } from '../shared/client/dispatch-stores.ts';
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import type { DispatchEnv } from './env.ts';
 import type { Connected, Telemetry } from './runtime.ts';

@@ -14,7 +14,7 @@ import type { Meter } from '../../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { createTaskStores } from '../../shared/client/stores.ts';
+import { createTaskStores } from '../../shared/client/task-stores.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';

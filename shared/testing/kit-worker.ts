@@ -9,7 +9,7 @@ import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { WorkerClient } from '../client/leasehold-of.ts';
-import type { TaskStores } from '../client/stores.ts';
+import type { TaskStores } from '../client/task-stores.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import { observed, steadyLog } from '../tasks/task/context.ts';

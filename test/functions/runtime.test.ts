@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
 import { connect } from '../../functions/runtime.ts';
-import { createTaskStores } from '../../shared/client/stores.ts';
+import { createTaskStores } from '../../shared/client/task-stores.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 
 afterEach(() => {

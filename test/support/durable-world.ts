@@ -1,6 +1,6 @@
 /** Workers on an in-memory table, each of which can be killed at any of its requests, with the stores and the bill of what they send. */
 import { Leasehold } from '../../shared/client/leasehold.ts';
-import { createTaskStores } from '../../shared/client/stores.ts';
+import { createTaskStores } from '../../shared/client/task-stores.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
 import type { Duration } from '../../shared/core/validate/duration.ts';

@@ -1,7 +1,7 @@
 /** `EdgeLeasehold` is the client for an isolate at the edge: the operations that a request needs, over `fetch`. */
 import { createLockStore } from '../../coordination/lock/row/dynamo-lock-store.ts';
 import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
-import { createBasicStores } from '../stores.ts';
+import { createBasicStores } from '../basic-stores.ts';
 import { ElectionClient } from '../../coordination/election/election.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { parseSequencer } from '../../core/lease/sequencer.ts';
