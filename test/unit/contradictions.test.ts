@@ -59,11 +59,6 @@ test.each<[LeaseholdOptions, RegExp]>([
   [{ endpoint: 'http://db.example', allowHttp: false }, /is http: to another machine.*allowHttp/],
 ])('a client, case %#', (options, message) => refused(() => createLeasehold(options), message));
 
-test.each([
-  [{ ttl: '1s', heartbeat: '500ms' }, /ttl = 1000 ms is less than three times heartbeat = 500 ms/],
-  [{ ttl: null, heartbeat: 0 }, /heartbeat = 0/],
-] as const)('a session with %j', (settings, message) => refused(() => leasehold.session(settings), message));
-
 describe('the environment of a function', () => {
   const dispatch = { LEASEHOLD_TABLE: 'leases', LEASEHOLD_WORKER_FUNCTION: 'w' };
   const ofMail = JSON.stringify([['s', 't', null, { cron: '0 3 * * *', queue: 'mail' }]]);

@@ -7,7 +7,6 @@ import type { WorkerOptions } from '../../../shared/client/create-worker.ts';
 import { createWorker } from '../../../shared/client/create-worker.ts';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../../shared/client/leasehold.ts';
-import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { silent } from '../../../shared/testing/silent-log.ts';
@@ -101,12 +100,6 @@ describe('a worker of one’s own process', () => {
     expect(await leasehold.tasks.get('ada', 'early')).toMatchObject({ state: 'ready' });
   });
 
-  test('ends with the reason when a schedule cannot be defined', async () => {
-    const never = defineSchedule('never', greet, { name: 'Ada' }, { cron: '0 0 31 2 *' });
-
-    await expect(create({ greet, schedules: [never] }, { queue: 'never' }).run()).rejects.toThrow('no such day exists');
-  });
-
   test.each([
     ['concurrency', { concurrency: 0 }, 'concurrency = 0'],
     ['ttl', { ttl: '30s' }, 'did you mean sessionTtl?'],
@@ -114,9 +107,5 @@ describe('a worker of one’s own process', () => {
     ['grace', { grace: 'soon' }, 'grace'],
   ])('refuses %s that it cannot use', (_what, options, message) => {
     expect(() => createWorker({ greet }, options as WorkerOptions)).toThrow(message);
-  });
-
-  test('refuses exports without a task', () => {
-    expect(() => createWorker({})).toThrow('defineTask');
   });
 });

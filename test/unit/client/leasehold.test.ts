@@ -12,10 +12,6 @@ test.each([0, -1, 1.5, NaN, 257, '8', null])('refuses %s shards', (shards) => {
   );
 });
 
-test.each([1, 256, undefined])('takes %s shards', (shards) => {
-  expect(() => createLeasehold({ ...NOWHERE, shards })).not.toThrow();
-});
-
 describe('takes omitted options from the environment', () => {
   afterEach(() => vi.unstubAllEnvs());
 

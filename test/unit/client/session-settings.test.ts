@@ -2,13 +2,7 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import type { SessionSettings } from '../../../shared/client/leasehold.ts';
-import { Leasehold } from '../../../shared/client/leasehold.ts';
-import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
-import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/tasks/task/payload.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
-
-const simulatedSender = () => new Sender({ driver: simulatedWorld().driver, runtime: systemRuntime });
 
 const DEFAULTS = {
   name: 'leasehold',
@@ -71,30 +65,6 @@ describe('a session', () => {
 });
 
 describe('a client', () => {
-  test('announces its tasks, and stores large inputs in the given store', async () => {
-    const { ports, runtime } = simulatedWorld().start();
-    const kept = new Map<string, string>();
-    const payloads = {
-      put: (name: string, text: string) => Promise.resolve(void kept.set(name, text)).then(() => name),
-      get: (name: string) => Promise.resolve(kept.get(name)),
-      delete: (name: string) => Promise.resolve(void kept.delete(name)),
-    };
-    const announced: unknown[] = [];
-    const onCreated = (created: readonly { readonly id: string; readonly queue: string }[]): void =>
-      void announced.push(...created.map(({ id, queue }) => `${queue}/${id}`));
-    const foundation = { sender: simulatedSender(), gauge: ports.gauge, runtime, onCreated };
-    const leasehold = new Leasehold(foundation, { table: 'leasehold', queue: 'mail', shards: 1, payloads });
-
-    await leasehold.tasks.enqueue('send', 'x'.repeat(PAYLOAD_ROW_LIMIT_BYTES), { id: 'large' });
-
-    expect(announced).toEqual(['mail/large']);
-    expect([...kept.values()].map(({ length }) => length)).toEqual([PAYLOAD_ROW_LIMIT_BYTES + 2]);
-    const without = new Leasehold(foundation, { table: 'leasehold', shards: 1 });
-    await expect(without.tasks.enqueue('send', 'x'.repeat(PAYLOAD_ROW_LIMIT_BYTES))).rejects.toThrow(
-      'pass a store for payloads to the client',
-    );
-  });
-
   test('opens the current generation of a wait group, or the requested one', async () => {
     const { leasehold } = simulatedWorld().start();
     const first = await leasehold.waitGroup('steps');

@@ -11,7 +11,6 @@ import type { CrashRun } from '../../../shared/testing/every-crash.ts';
 import { silent } from '../../../shared/testing/silent-log.ts';
 import type { TestKit } from '../../../shared/testing/kit.ts';
 import { createTestKit } from '../../../shared/testing/kit.ts';
-import { MemoryPayloads } from '../../../shared/testing/memory-payloads.ts';
 
 const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
 afterEach(() => warned.mockClear());
@@ -250,19 +249,4 @@ test('drain returns each attempt that ended, and says the first failure unless a
     [`task ${tasks[1]!.id} (bad) is dead, the first of 2 failures: TypeError: boom`, { type: 'LeaseholdWarning' }],
   ]);
   expect((await kit.everyCrash(ok, null, () => undefined)).tasks).toMatchObject([{ name: 'ok', ended: 'done' }]);
-});
-
-test("takes the module's schedules and payloads", async () => {
-  const nightly = defineTask({ name: 'nightly', run: (_: unknown) => 1 });
-  const large = defineTask({ name: 'large', run: (text: string) => text.length });
-  const payloads = new MemoryPayloads();
-  const schedules = [defineSchedule('nightly', nightly, null, { cron: '0 3 * * *' })];
-  const kit = createTestKit({ tasks: { nightly, large, schedules, payloads } });
-
-  await kit.advance('1d');
-  expect(await kit.tick()).toBe(1);
-  const { id } = await kit.tasks.enqueue(large, 'x'.repeat(400_000));
-  expect(payloads.references).toHaveLength(1);
-  await kit.drain();
-  expect(await kit.tasks.get(id)).toMatchObject({ state: 'done', result: 400_000 });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { allOf } from '../../../../shared/core/runtime/all-of.ts';
 import { inFlight, sideBySide } from '../../../../shared/core/runtime/in-flight.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
@@ -66,4 +67,24 @@ test('sideBySide passes a free slot to the longest waiter', async () => {
   await Promise.all([running, later]);
 
   expect(begun).toEqual(['first', 'second', 'third']);
+});
+
+test('allOf throws the first error, after all have ended', async () => {
+  const slow = Promise.withResolvers<string>();
+  const ended: string[] = [];
+  const all = allOf([
+    slow.promise.then(() => void ended.push('slow')),
+    Promise.reject(new Error('the first')),
+    Promise.reject(new Error('the second')),
+  ]).catch((error: unknown) => {
+    ended.push('all');
+    return error;
+  });
+  // Turns enough for a failure to be handed on.
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  expect(ended).toEqual([]);
+  slow.resolve('one');
+
+  expect(await all).toMatchObject({ message: 'the first' });
+  expect(ended).toEqual(['slow', 'all']);
 });

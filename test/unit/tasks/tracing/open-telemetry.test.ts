@@ -54,14 +54,6 @@ test('makes a span active during its code only', async () => {
   expect(trace.getSpan(context.active())).toBeUndefined();
 });
 
-test("gives a span zero duration if another machine's clock puts its start after its end", () => {
-  using recorded = recordSpans();
-
-  openTelemetry.begin(draft)?.end({ at: 0 });
-
-  expect(recorded.take()[0]?.duration).toEqual([0, 0]);
-});
-
 test.each(ATTEMPT_SPANS)('puts an attempt under its row’s context, or links it, by the setting %s', (how) => {
   using recorded = recordSpans();
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
