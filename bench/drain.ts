@@ -1,4 +1,5 @@
 /** Fills one queue, plans it with one dispatcher tick, drains it with workers, and reports the cost. */
+import { leftNothing } from '../functions/continuation.ts';
 import { dispatch } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
@@ -110,8 +111,9 @@ async function work(
   const stores = createTaskStores(new Sender(place), { table: TABLE, shards });
   const { runtime } = place;
   const timing = sessionTiming({ lockDelayMs: 0 });
-  const options = { timing, name: 'bench', node: 'bench', behaviour: 'release' } as const;
-  await using session = await SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
+  // A deployed worker is found by its permit, so its session is not listed, and if it leaves nothing behind, its TTL ends it.
+  const options = { timing, name: 'bench', node: 'bench', behaviour: 'release', listed: false } as const;
+  const session = await SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
   const settings = {
     queue,
     shards,
@@ -123,7 +125,9 @@ async function work(
     deadlineMonotonicMs: Infinity,
   };
   const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
-  return await runWorker(registry, ports, settings, new AbortController().signal);
+  const report = await runWorker(registry, ports, settings, new AbortController().signal);
+  await session.end({ holdsNothing: leftNothing(report) });
+  return report;
 }
 
 function ignore(): void {
