@@ -10,7 +10,7 @@ import { POLL_MS } from '../../shared/client/run-with-schedules.ts';
 import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { mostReadUnitsOfWake } from '../../shared/operate/cost/standing-cost.ts';
 import { SHOWS_WITHIN_MS } from '../../shared/tasks/dispatch/pending-starts.ts';
-import { INDEX_LAG_MS } from '../../shared/tasks/dispatch/wake.ts';
+import { INDEX_LAG_MS } from '../../shared/tasks/dispatch/heard-tasks.ts';
 import {
   CLAIMS_PER_LOSS,
   HELD_RECHECK_MS,

@@ -62,6 +62,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     PAGE_LIMIT: [2, 1_000],
     OLDEST_CHECKED: FEW(25),
   },
+  'shared/tasks/dispatch/heard-tasks.ts': { MAX_ANNOUNCED_IDS: FEW(10_000) },
   'shared/tasks/dispatch/measure.ts': { CONCURRENT_POLLS: FEW(16), FOREIGN_PAGE: FEW(50) },
   'shared/tasks/dispatch/oldest-ready.ts': { BATCH: FEW(100), KEYS_LIMIT: FEW(100) },
   'shared/tasks/dispatch/pending-starts.ts': { HEARD_KEPT: FEW(10), IDS_NOTED: FEW(2) },
@@ -70,7 +71,6 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/dispatch/wake.ts': {
     ROWS_AT_A_TIME: FEW(25),
     NOTE_ATTEMPTS: FEW(5),
-    MAX_ANNOUNCED_IDS: FEW(10_000),
     COMES_AGAIN_MS: [100, 10_000],
   },
   'shared/tasks/picker/tuning.ts': {
@@ -153,6 +153,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/session/keep-alive.ts': 'MAX_PENDING_REVOCATIONS',
       'shared/tasks/run/settle.ts': 'OUTAGE_LIMIT_MS',
       'shared/dynamo/engine/batches.ts': 'ROUNDS_LIMIT',
+      'shared/tasks/dispatch/heard-tasks.ts': { MAX_ANNOUNCED_IDS: FEW(10_000) },
       'shared/tasks/dispatch/measure.ts': 'PAGES_LIMIT',
       'shared/tasks/dispatch/oldest-ready.ts': 'READ_LIMIT OLDEST',
       'shared/tasks/queue/cancel-selection.ts': 'ROUNDS',

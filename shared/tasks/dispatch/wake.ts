@@ -33,6 +33,7 @@ import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, WorkerStarter } from './dispatcher.ts';
 import { readBacklog, startOf, startWorkers } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
+import { HeardTasks, INDEX_LAG_MS } from './heard-tasks.ts';
 import { laneName } from '../task/lane.ts';
 import { PendingStarts } from './pending-starts.ts';
 import { homesOf, slicesOf, wantedWorkers } from './plan.ts';
@@ -75,16 +76,10 @@ export interface WakeReport {
 
 /** How many inserted rows to read at a time, until a due one is found. */
 const ROWS_AT_A_TIME = 25;
-/** The index shows inserted tasks within this time. */
-export const INDEX_LAG_MS = 1_000;
 /** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
-/** How long inserted ids are remembered. A task is noted within the lag of the index. */
-const KEPT_MS = 2 * INDEX_LAG_MS;
 /** A worker that starts this soon after the last start stays a little. Set by `bench fanout --scene "one a second"`. */
 const COMES_AGAIN_MS = 10_000;
-/** Maximum number of recently inserted tasks to remember. */
-const MAX_ANNOUNCED_IDS = 10_000;
 
 /** The waker of one queue. */
 export class Waker {
@@ -95,8 +90,7 @@ export class Waker {
   #checked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
-  /** Tasks in this waker's recent records. */
-  #heard: HeardTask[] = [];
+  readonly #heard = new HeardTasks();
   /** When to check the sessions of live workers again. */
   readonly #aliveUntil = new Map<string, number>();
 
@@ -110,7 +104,7 @@ export class Waker {
     const { queue } = this.#settings;
     const { runtime, queues, workers } = this.#ports;
     const now = runtime.clock.now();
-    this.#hear(ids, now);
+    this.#inserted += this.#heard.hear(ids, now);
     const permits = await this.#readPermits();
     const live = await this.#liveHolders(permits, now);
     const ownStarting = this.#starts.count(permits?.leaseCounter ?? 0, now);
@@ -153,7 +147,7 @@ export class Waker {
     const { pages, shards, backlog, demand } = await readBacklog(record, this.#ports, this.#settings);
     const seen = pages.flatMap(({ hints }) => hints);
     const shown = new Set(seen.map(({ id }) => id));
-    const unseen = this.#heard.filter(({ id, at }) => now - at < INDEX_LAG_MS && !shown.has(id));
+    const unseen = this.#heard.recent(now).filter(({ id }) => !shown.has(id));
     return {
       shards,
       backlog,
@@ -174,7 +168,7 @@ export class Waker {
     now: number,
   ): BacklogReading | undefined {
     const { queue, concurrency, shards } = this.#settings;
-    const recent = new Set([...ids, ...this.#heard.flatMap(({ id, at }) => (now - at < INDEX_LAG_MS ? [id] : []))]);
+    const recent = new Set([...ids, ...this.#heard.recent(now).map(({ id }) => id)]);
     const areLanesKnown = rows.every((row) => {
       const isOfGroups = row.state === 'ready' && row.isInGroup;
       return record?.lanes?.has(laneName({ priority: row.priority, isOfGroups })) === true;
@@ -187,15 +181,6 @@ export class Waker {
       hints: [...recent].map((id) => ({ queue, id, readyAt: now })),
       demand: { due: recent.size, late: 0, tookMs: record?.tookMs },
     };
-  }
-
-  #hear(ids: readonly string[], now: number): void {
-    // A durable task is heard again for each answer: what was heard of it before the lag of the index is another matter.
-    const known = new Set(this.#heard.flatMap(({ id, at }) => (now - at < INDEX_LAG_MS ? [id] : [])));
-    const added = ids.filter((id) => !known.has(id));
-    this.#inserted += added.length;
-    const kept = this.#heard.filter(({ id, at }) => now - at < KEPT_MS && !added.includes(id));
-    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, isNoted: false }))].slice(-MAX_ANNOUNCED_IDS);
   }
 
   /**
@@ -220,7 +205,7 @@ export class Waker {
       const missing = Math.max(0, found.planned.wanted - live.length - starting);
       const stays = missing === 1 && live.length + starting === 0 && this.#starts.wereWithin(COMES_AGAIN_MS, now);
       const decision = { ...found, missing, stays, reason: reasonOf(live.length, starting) };
-      const unnoted = this.#unnoted(now);
+      const unnoted = this.#heard.unnoted(now);
       if (missing === 0 && (!this.#starts.areRecent(now) || unnoted.length === 0)) return decision;
       const token = missing === 0 ? (permits?.leaseCounter ?? 0) : await this.#tokenBeforeStart(permits);
       const heard = { ids: unnoted.map(({ id }) => id), since: now - INDEX_LAG_MS };
@@ -241,17 +226,13 @@ export class Waker {
 
   /** Tasks that wakers of other shards have noted and that the index does not show yet: their estimated number, and some of their ids. */
   #heardByOthers(shown: ReadonlySet<string>, now: number): { readonly count: number; readonly ids: readonly string[] } {
-    const own = new Set(this.#heard.map(({ id }) => id));
+    const own = this.#heard.ids;
     const noted = this.#starts.heardSince(now - INDEX_LAG_MS).filter(({ ids }) => !ids.some((id) => own.has(id)));
     const unseen = noted.map(({ count, ids }) => {
       const hidden = ids.filter((id) => !shown.has(id));
       return { count: (count * hidden.length) / ids.length, ids: hidden };
     });
     return { count: unseen.reduce((all, { count }) => all + count, 0), ids: unseen.flatMap(({ ids }) => ids) };
-  }
-
-  #unnoted(now: number): readonly HeardTask[] {
-    return this.#heard.filter(({ at, isNoted }) => now - at < INDEX_LAG_MS && !isNoted);
   }
 
   async #readPermits(): Promise<Fleet | undefined> {
@@ -285,7 +266,7 @@ export class Waker {
     const known = due + this.#inserted;
     if (wantedWorkers({ ...checked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
     // Only a read of the backlog shows the tasks of other wakers.
-    if (this.#starts.areRecent(now) && this.#unnoted(now).length > 0) return undefined;
+    if (this.#starts.areRecent(now) && this.#heard.unnoted(now).length > 0) return undefined;
     if (starting > 0) return 'justStarted';
     return now - this.#lookedAt >= this.#settings.startWithinMs / 2 ? undefined : 'atWork';
   }
@@ -322,13 +303,6 @@ export class Waker {
     }
     return undefined;
   }
-}
-
-interface HeardTask {
-  readonly id: string;
-  readonly at: number;
-  /** Whether the note of starts has told other wakers. */
-  isNoted: boolean;
 }
 
 interface Situation {
