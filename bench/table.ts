@@ -103,12 +103,17 @@ export function simulatedWorld(service: ServiceOptions = {}): World {
   /** Each way takes between a sixth and five sixths of a request. */
   const wayMs = (): number => ways.between(requestMs / 6, (5 * requestMs) / 6);
   const prng = new Prng(SEED);
-  const store = memoryDynamo(TABLE, () => EPOCH_MS + timeline.now);
+  const limits = new ServiceLimits(timeline, { conflicts, writeUnits, readUnits });
+  const store = memoryDynamo(
+    TABLE,
+    () => EPOCH_MS + timeline.now,
+    (before, after) => limits.wrote(before, after),
+  );
   const ways = prng.fork('network');
   const network = new Network({
     timeline,
     store,
-    limits: new ServiceLimits(timeline, { conflicts, writeUnits, readUnits }),
+    limits,
     fateOf: ({ input }) => ({
       ending: isLost?.(input) === true ? 'requestLost' : 'answered',
       requestMs: wayMs(),

@@ -1,6 +1,7 @@
 /** Leasehold's table in memory, laid out as the stack deploys it. */
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../dynamo/engine/schema.ts';
 import { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
+import type { TableObserver } from './simulated-dynamo/table.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 export function memoryTable(name: string): TableDefinition {
@@ -26,9 +27,9 @@ export function memoryTable(name: string): TableDefinition {
   };
 }
 
-/** A DynamoDB in memory that has the table. */
-export function memoryDynamo(name: string, now: () => number): SimulatedDynamo {
+/** A DynamoDB in memory that has the table. @param onWrite as for `createTable` */
+export function memoryDynamo(name: string, now: () => number, onWrite?: TableObserver): SimulatedDynamo {
   const dynamo = new SimulatedDynamo({ now });
-  dynamo.createTable(memoryTable(name));
+  dynamo.createTable(memoryTable(name), onWrite);
   return dynamo;
 }
