@@ -192,8 +192,11 @@ export class FanOut {
     const hasEnded = ([row, at]: readonly [string, number]): boolean =>
       isTask(row) && !inIndex.has(row) && beganAt - HEARD_MS <= at && at < beganAt;
     const ended = [...this.#writtenAt].filter(hasEnded).length;
-    const upper = wanted({ due: most.due + changed + ended, late: most.late + changed });
+    const counted = { due: most.due + changed + ended, late: most.late + changed };
     const pending = isWaker(by) ? this.#pendingAt(beganAt) : 0;
+    // Only a waker knows whether tasks come one by one.
+    const beside = wantedWorkers({ ...counted, tookMs }, live + pending, this.#settings, isWaker(by)).workers;
+    const upper = Math.max(wanted(counted), beside);
     if (started > Math.max(0, upper - live - pending))
       this.#ports.report(
         'W3',

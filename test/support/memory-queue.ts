@@ -74,6 +74,8 @@ interface MemoryWorkOptions {
   readonly log?: TaskLog;
   /** Whether it reads the queue's row, which says what is paused. Default: not. */
   readonly asksQueue?: boolean;
+  /** Whether it was started because tasks come one by one, beside a waker. */
+  readonly stays?: boolean;
 }
 
 interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations' | 'queues'> {
@@ -128,7 +130,7 @@ export function openMemoryQueue(
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
     const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
-    const { lingerMs, onEnqueued, slice, shards = 1, homeShards = [0], asksQueue = false } = options;
+    const { lingerMs, onEnqueued, slice, shards = 1, homeShards = [0], stays = false, asksQueue = stays } = options;
     const { tasks, sessions, queues } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -138,6 +140,7 @@ export function openMemoryQueue(
         shards,
         homeShards,
         slice,
+        ...(stays ? { stays, hasDispatcher: true } : {}),
         concurrency,
         named,
         lingerMs,

@@ -65,13 +65,18 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/dispatch/heard-tasks.ts': { MAX_ANNOUNCED_IDS: FEW(10_000) },
   'shared/tasks/dispatch/measure.ts': { CONCURRENT_POLLS: FEW(16), FOREIGN_PAGE: FEW(50) },
   'shared/tasks/dispatch/oldest-ready.ts': { BATCH: FEW(100), KEYS_LIMIT: FEW(100) },
-  'shared/tasks/dispatch/pending-starts.ts': { HEARD_KEPT: FEW(10), IDS_NOTED: FEW(2) },
+  'shared/tasks/dispatch/pending-starts.ts': {
+    HEARD_KEPT: FEW(10),
+    IDS_NOTED: FEW(2),
+    HEARD_MS: [100, 6_000],
+    FEW_WITHIN_MS: [100, 6_000],
+  },
   'shared/tasks/dispatch/planning.ts': { SAMPLED: FEW(25) },
   'shared/tasks/dispatch/recur.ts': { SCHEDULES_IN_FLIGHT: FEW(64) },
   'shared/tasks/dispatch/wake.ts': {
     ROWS_AT_A_TIME: FEW(25),
     NOTE_ATTEMPTS: FEW(5),
-    COMES_AGAIN_MS: [100, 10_000],
+    NOTED_FOR: FEW(10),
   },
   'shared/tasks/picker/tuning.ts': {
     PAGE_ENTRIES: [2, 50],
@@ -103,6 +108,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     SCHEDULES_PER_TICK: FEW(1_000),
     LEFT_OUT_KEPT: FEW(8),
   },
+  'shared/tasks/task/queue-store.ts': { COMES_AGAIN_MS: [100, 10_000] },
   'shared/tasks/task/task.ts': { PAST_ATTEMPTS_KEPT: [1, 4] },
   // A visit to a tenant ends with the page if the page is smaller than the tenant's share and the tasks of it that are held.
   'shared/tasks/task/group-walk.ts': { QUANTUM: FEW(4), PAGE_LIMIT: [16, 50] },
@@ -119,10 +125,10 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     BUDGET_MS: [50, 1_000],
     NAMES_KEPT: FEW(20),
   },
-  'shared/tasks/worker/queue-state.ts': { FRESH_MS: [50, 5_000] },
+  'shared/tasks/worker/queue-state.ts': { FRESH_MS: [50, 5_000], HEARING_MS: [20, 5_000] },
   'shared/tasks/worker/solo-gate.ts': { FIRST_WAIT_MS: [50, 2_000], BETWEEN_WAITS: FEW(4) },
   'shared/tasks/worker/unknown-names.ts': { NAMES_SAID: FEW(20) },
-  'shared/tasks/worker/stay.ts': { STAY_MS: [50, 2_200], STAYING_POLL_MS: SOONER },
+  'shared/tasks/worker/stay.ts': { STAY_MS: [50, 1_900], STAYING_POLL_MS: SOONER },
   'shared/tasks/worker/run-worker.ts': { STALLED_HAND_BACKS: FEW(2), CLOSED_MS: [50, 1_000] },
 };
 
@@ -142,7 +148,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/skew-gauge.ts': 'KEPT_MS DISAGREEMENT_MS',
       'shared/tasks/queue/key-report.ts': 'SETTLE_MS',
       'shared/tasks/schedule/schedule.ts': 'HORIZON_MS',
-      'shared/tasks/dispatch/wake.ts': 'INDEX_LAG_MS KEPT_MS',
+      'shared/tasks/dispatch/heard-tasks.ts': 'INDEX_LAG_MS KEPT_MS',
     },
   },
   {
@@ -153,7 +159,6 @@ export const FIXED: readonly Fixed[] = [
       'shared/session/keep-alive.ts': 'MAX_PENDING_REVOCATIONS',
       'shared/tasks/run/settle.ts': 'OUTAGE_LIMIT_MS',
       'shared/dynamo/engine/batches.ts': 'ROUNDS_LIMIT',
-      'shared/tasks/dispatch/heard-tasks.ts': { MAX_ANNOUNCED_IDS: FEW(10_000) },
       'shared/tasks/dispatch/measure.ts': 'PAGES_LIMIT',
       'shared/tasks/dispatch/oldest-ready.ts': 'READ_LIMIT OLDEST',
       'shared/tasks/queue/cancel-selection.ts': 'ROUNDS',
@@ -282,7 +287,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/coordination/ratelimit/bucket.ts': 'LONGEST_FILL_MS RATE_TOLERANCE PRODUCT_NOISE_US',
       'shared/tasks/dispatch/demand.ts': 'STILL_CUT_SHORT',
       'shared/tasks/dispatch/pending-starts.ts': 'SHOWS_WITHIN_MS SHOWS_AT_LAST_MS',
-      'shared/tasks/dispatch/plan.ts': 'URGENCY ROUNDING LEAST_TOOK_MS',
+      'shared/tasks/dispatch/plan.ts': 'URGENCY ROUNDING LEAST_TOOK_MS LONG_SHARE',
     },
   },
   {

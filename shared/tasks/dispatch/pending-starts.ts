@@ -19,10 +19,14 @@ export type Starts = Omit<StartsNote, 'nonce'>;
 const NONE: Starts = { count: 0, token: 0, untilMs: 0, waitMs: SHOWS_WITHIN_MS, heard: [] };
 
 export class PendingStarts {
-  /** The note as it was last read or written. */
-  #note: Starts = NONE;
+  #note: StartsNote | undefined;
 
-  learn(note: Starts | undefined): void {
+  /** As it was last read or written; undefined: not yet. */
+  get note(): StartsNote | undefined {
+    return this.#note;
+  }
+
+  learn(note: StartsNote | undefined): void {
     if (note !== undefined) this.#note = note;
   }
 
@@ -31,42 +35,41 @@ export class PendingStarts {
    * permits in between count as pending.
    */
   count(token: number, now: number): number {
-    const { count, token: before } = this.#note;
+    const { count, token: before } = this.#known;
     return this.areRecent(now) ? Math.max(0, count - (token - before)) : 0;
   }
 
   /** Whether workers were started a moment ago, pending or not. If so, more tasks of the same burst may follow. */
   areRecent(now: number): boolean {
-    const { untilMs } = this.#note;
+    const { untilMs } = this.#known;
     // A writer whose clock is far ahead must not keep others from starting workers.
     return now < untilMs && untilMs <= now + 2 * SHOWS_AT_LAST_MS;
   }
 
   /** Whether the last start was within this time. */
   wereWithin(ms: number, now: number): boolean {
-    const { untilMs, waitMs } = this.#note;
+    const { untilMs, waitMs } = this.#known;
     const at = untilMs - waitMs;
     return now - ms < at && at <= now + SHOWS_AT_LAST_MS;
   }
 
   /** Returns the tasks that wakers, including this one, have noted since then. */
   heardSince(since: number): readonly Heard[] {
-    return this.#note.heard.filter(({ at }) => since < at);
+    return this.#known.heard.filter(({ at }) => since < at);
+  }
+
+  /** Whether so few tasks have come recently, with `more` of them now, that the note can name them all. */
+  comeOneByOne(more: number, now: number): boolean {
+    return more <= IDS_NOTED && this.heardSince(now - FEW_WITHIN_MS).length < HEARD_KEPT;
   }
 
   /** Returns the note to write after `starts` more workers were started, and more tasks were announced. */
-  plus(
-    starts: number,
-    token: number,
-    now: number,
-    heard: { readonly ids: readonly string[]; readonly since: number },
-  ): Starts {
-    const { count, token: before, untilMs, waitMs } = this.#note;
+  plus(starts: number, token: number, now: number, ids: readonly string[]): Starts {
+    const { count, token: before, untilMs, waitMs } = this.#known;
     const haveShown = token > before;
     const haveFailed = count > 0 && now >= untilMs && !haveShown;
     const wait = haveShown ? SHOWS_WITHIN_MS : haveFailed ? Math.min(SHOWS_AT_LAST_MS, 2 * waitMs) : waitMs;
-    const { ids } = heard;
-    const kept = this.#note.heard.filter(({ at }) => heard.since < at && at <= now + SHOWS_AT_LAST_MS);
+    const kept = this.heardSince(now - HEARD_MS).filter(({ at }) => at <= now + SHOWS_AT_LAST_MS);
     return {
       count: this.count(token, now) + starts,
       token,
@@ -79,8 +82,15 @@ export class PendingStarts {
           : kept,
     };
   }
+
+  get #known(): Starts {
+    return this.#note ?? NONE;
+  }
 }
 
-/** With these two, the queue's row usually stays below a kilobyte, which costs one write unit. */
+/** With these, the queue's row usually stays below a kilobyte, which costs one write unit. */
 const HEARD_KEPT = 10;
 const IDS_NOTED = 2;
+const HEARD_MS = 6_000;
+/** A worker reads the note more often than so many tasks come in this time. */
+const FEW_WITHIN_MS = 2_000;

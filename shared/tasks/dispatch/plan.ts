@@ -38,14 +38,21 @@ type Plan = readonly (readonly number[])[];
  * Entries of running tasks count as due. That is correct, because their workers count too.
  * A late entry is either running or waiting; the live workers hold at most `atWork * concurrency` of them.
  * Late tasks are weighted ×4.
+ * @param comeOneByOne whether tasks come one by one: then one more worker is needed if all slots are taken for long
  */
-export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<PlanSettings, 'shards'>): Wanted {
+export function wantedWorkers(
+  demand: Demand,
+  atWork: number,
+  settings: Omit<PlanSettings, 'shards'>,
+  comeOneByOne = false,
+): Wanted {
   const { due, late, tookMs, less, isCutShort = false } = demand;
   const { maxWorkers, concurrency } = settings;
   const share = shareOf(tookMs, settings);
   const held = Math.min(late, atWork * concurrency);
   const slots = held + (late - held) * Math.min(1, URGENCY * share) + (due - late) * share;
-  const needed = Math.max(0, Math.ceil(slots / concurrency - ROUNDING));
+  const isFull = comeOneByOne && due > atWork * concurrency && tookMs !== undefined && share > LONG_SHARE;
+  const needed = Math.max(isFull ? atWork + 1 : 0, Math.ceil(slots / concurrency - ROUNDING));
   const all = isCutShort ? Math.max(maxWorkers, needed) : needed;
   const byTook = late > held && share < 1 ? 'late' : tookMs === undefined ? 'tookUnknown' : 'took';
   return {
@@ -55,6 +62,8 @@ export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<Pla
   };
 }
 
+/** A task that takes more of `startWithinMs` than this is not worth waiting for. Set by `bench fanout --scene "one a second"`. */
+const LONG_SHARE = 0.5;
 const URGENCY = 4;
 /** Sums of shares are not exact: 80.00000000000001 slots must count as 80. */
 const ROUNDING = 1e-6;

@@ -37,6 +37,8 @@ interface Situation {
   readonly holders: readonly string[];
   /** Started workers that have no permit yet. */
   readonly starting: number;
+  /** Whether tasks come one by one, as far as a waker knows. */
+  readonly comeOneByOne?: boolean;
 }
 
 /** A plan in figures, for logs and reports. */
@@ -55,14 +57,15 @@ export interface Planned {
 
 /** Returns the number of workers wanted, and the demand that new workers could serve. */
 export async function plan(
-  { demand: seen, hints, rows, record, holders, starting }: Situation,
+  { demand: seen, hints, rows, record, holders, starting, comeOneByOne = false }: Situation,
   ports: PlanningPorts,
   settings: PlanSettings & { readonly maxClockSkewMs: number },
 ): Promise<{ readonly planned: Planned; readonly demand: Demand }> {
   const atWork = holders.length + starting;
-  const asSeen = wantedWorkers(seen, atWork, settings);
+  const wantedFor = (demand: Demand) => wantedWorkers(demand, atWork, settings, comeOneByOne);
+  const asSeen = wantedFor(seen);
   const demand = asSeen.workers > atWork ? await sampled() : seen;
-  const { workers, missing, why } = demand === seen ? asSeen : wantedWorkers(demand, atWork, settings);
+  const { workers, missing, why } = demand === seen ? asSeen : wantedFor(demand);
   const { due, late, tookMs } = demand;
   const figures = { due: Math.round(due), late: Math.round(late), tookMs, startWithinMs: settings.startWithinMs };
   return { planned: { ...figures, wanted: workers, live: holders.length, starting, missing, why }, demand };

@@ -16,7 +16,8 @@
  * Safety does not depend on these notes: without them, more workers start.
  *
  * Where short tasks come one by one, a worker would start and leave for each. So a lone worker that follows another one, by the time of the
- * last start in the note, is told to stay a little.
+ * last start in the note, is told to stay a little. While tasks come so, the note names each, and live workers read it often: a task then
+ * waits for the stream, and not for the index.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -27,7 +28,8 @@ import { permitsHeld } from '../../coordination/semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../coordination/semaphore/semaphore-store.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore, StartsNote } from '../task/queue-store.ts';
+import { COMES_AGAIN_MS } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, WorkerStarter } from './dispatcher.ts';
@@ -78,8 +80,8 @@ export interface WakeReport {
 const ROWS_AT_A_TIME = 25;
 /** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
-/** A worker that starts this soon after the last start stays a little. Set by `bench fanout --scene "one a second"`. */
-const COMES_AGAIN_MS = 10_000;
+/** More workers than these would compete for each task that is noted for all of them. */
+const NOTED_FOR = 10;
 
 /** The waker of one queue. */
 export class Waker {
@@ -109,7 +111,10 @@ export class Waker {
     const live = await this.#liveHolders(permits, now);
     const ownStarting = this.#starts.count(permits?.leaseCounter ?? 0, now);
     const reason = this.#reasonNotToRead(permits, live, ownStarting, now);
-    if (reason !== undefined) return noStart(reason);
+    if (reason !== undefined) {
+      await this.#noteForWorkers(permits, live, now);
+      return noStart(reason);
+    }
     const rows = await this.#firstDue(ids, now);
     if (rows === undefined && live.length + ownStarting === 0) return noStart('nothingDue');
 
@@ -189,7 +194,7 @@ export class Waker {
    */
   async #decide({ reading, rows, record, ...first }: Situation): Promise<Decision> {
     const { queue } = this.#settings;
-    const { runtime, queues } = this.#ports;
+    const { runtime } = this.#ports;
     const settings = { ...this.#settings, shards: reading.shards };
     let { permits, live } = first;
     let observed = record?.starts;
@@ -201,27 +206,56 @@ export class Waker {
       const others = this.#heardByOthers(reading.shown, now);
       const demand = { ...reading.demand, due: reading.demand.due + others.count };
       const hints = [...reading.hints, ...others.ids.map((id) => ({ queue, id, readyAt: now }))];
-      const found = await plan({ demand, hints, rows, record, holders, starting }, this.#ports, settings);
+      const comeOneByOne = this.#areFewFor(live, now);
+      const situation = { demand, hints, rows, record, holders, starting, comeOneByOne };
+      const found = await plan(situation, this.#ports, settings);
       const missing = Math.max(0, found.planned.wanted - live.length - starting);
       const stays = missing === 1 && live.length + starting === 0 && this.#starts.wereWithin(COMES_AGAIN_MS, now);
       const decision = { ...found, missing, stays, reason: reasonOf(live.length, starting) };
-      const unnoted = this.#heard.unnoted(now);
-      if (missing === 0 && (!this.#starts.areRecent(now) || unnoted.length === 0)) return decision;
+      const isToNote = this.#starts.areRecent(now) || comeOneByOne;
+      if (missing === 0 && (!isToNote || this.#heard.unnoted(now).length === 0)) return decision;
       const token = missing === 0 ? (permits?.leaseCounter ?? 0) : await this.#tokenBeforeStart(permits);
-      const heard = { ids: unnoted.map(({ id }) => id), since: now - INDEX_LAG_MS };
-      const starts = this.#starts.plus(missing, token, now, heard);
-      const stamp = stampOf(runtime);
-      const outcome = await queues?.noteStarts(queue, observed, starts, stamp);
-      const current = outcome?.kind === 'refused' ? outcome.current?.starts : undefined;
-      if (outcome?.kind === 'applied' || current?.nonce === stamp.nonce) for (const one of unnoted) one.isNoted = true;
-      if (current === undefined || current.nonce === stamp.nonce || attempt === NOTE_ATTEMPTS) {
-        this.#starts.learn(starts);
-        return decision;
-      }
-      observed = current;
+      observed = await this.#note({ observed, missing, token, now });
+      if (observed === undefined || attempt === NOTE_ATTEMPTS) return decision;
       permits = await this.#readPermits();
       live = await this.#liveHolders(permits, now);
     }
+  }
+
+  /**
+   * Replaces the note by one that counts the workers to start, and names the tasks that no note has named yet.
+   * @returns the note of another waker that was faster
+   */
+  async #note({ observed, missing, token, now }: Note): Promise<StartsNote | undefined> {
+    const { runtime, queues } = this.#ports;
+    const unnoted = this.#heard.unnoted(now);
+    const ids = unnoted.map(({ id }) => id);
+    const stamp = stampOf(runtime);
+    const starts = { ...this.#starts.plus(missing, token, now, ids), nonce: stamp.nonce };
+    const outcome = await queues?.noteStarts(this.#settings.queue, observed, starts, stamp);
+    const current = outcome?.kind === 'refused' ? outcome.current?.starts : undefined;
+    const isOurs = outcome?.kind === 'applied' || current?.nonce === stamp.nonce;
+    if (isOurs) for (const one of unnoted) one.isNoted = true;
+    if (current !== undefined && !isOurs) return current;
+    this.#starts.learn(starts);
+    return undefined;
+  }
+
+  /** Notes tasks that come one by one for the live workers, which read the note sooner than the index shows the tasks. */
+  async #noteForWorkers(permits: Fleet | undefined, live: SemaphoreRecord['holders'], now: number): Promise<void> {
+    const token = permits?.leaseCounter ?? 0;
+    let observed = this.#starts.note;
+    for (let attempt = 1; observed !== undefined && attempt <= NOTE_ATTEMPTS; attempt++) {
+      if (!this.#areFewFor(live, now) || this.#heard.unnoted(now).length === 0) return;
+      observed = await this.#note({ observed, missing: 0, token, now });
+      this.#starts.learn(observed);
+    }
+  }
+
+  /** Whether tasks come one by one, and few live workers would compete for them. */
+  #areFewFor(live: SemaphoreRecord['holders'], now: number): boolean {
+    const isFew = live.length > 0 && live.length <= NOTED_FOR;
+    return isFew && this.#starts.comeOneByOne(this.#heard.unnoted(now).length, now);
   }
 
   /** Tasks that wakers of other shards have noted and that the index does not show yet: their estimated number, and some of their ids. */
@@ -263,8 +297,9 @@ export class Waker {
     if (this.#checked === undefined || live.length + starting === 0) return undefined;
     const { due, ...checked } = this.#checked;
     const atWork = live.length + starting;
-    const known = due + this.#inserted;
-    if (wantedWorkers({ ...checked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
+    const demand = { ...checked, due: due + this.#inserted };
+    const comeOneByOne = this.#areFewFor(live, now);
+    if (wantedWorkers(demand, atWork, this.#settings, comeOneByOne).workers > atWork) return undefined;
     // Only a read of the backlog shows the tasks of other wakers.
     if (this.#starts.areRecent(now) && this.#heard.unnoted(now).length > 0) return undefined;
     if (starting > 0) return 'justStarted';
@@ -312,6 +347,13 @@ interface Situation {
   readonly record: QueueRecord | undefined;
   readonly permits: Fleet | undefined;
   readonly live: SemaphoreRecord['holders'];
+}
+
+interface Note {
+  readonly observed: StartsNote | undefined;
+  readonly missing: number;
+  readonly token: number;
+  readonly now: number;
 }
 
 interface Decision {

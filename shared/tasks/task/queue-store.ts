@@ -47,11 +47,14 @@ export interface StartsNote {
   readonly untilMs: number;
   /** How long these starts may take to become visible. */
   readonly waitMs: number;
-  /** Tasks that wakers have announced recently, and when: the index may not show them yet. */
+  /** Tasks that wakers have announced recently, and when, for other wakers and for live workers: the index may not show them yet. */
   readonly heard: readonly Heard[];
   /** Nonce of the write. A waker recognises its own note by it. */
   readonly nonce: string;
 }
+
+/** Tasks that come within this time of each other come one by one, or faster. Set by `bench fanout --scene "one a second"`. */
+export const COMES_AGAIN_MS = 10_000;
 
 export interface Heard {
   readonly at: number;

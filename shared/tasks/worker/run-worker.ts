@@ -146,9 +146,10 @@ class QueueWorker {
     this.#tally = new Tally(ports.onCounted);
     this.#rowProblems = new RowProblems(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
-    const { queue, hasDispatcher = false } = settings;
+    const { queue, stays, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
-    this.#queueState = new QueueStateCache(queue, ports);
+    const onNoted = hasDispatcher ? (ids: readonly string[]) => this.#expect(ids) : undefined;
+    this.#queueState = new QueueStateCache(queue, { ...ports, onNoted }, stays);
     this.#hints = this.#newHints();
     this.#pause = new IdlePause(ports.runtime.clock, this.#over.signal);
     this.#stay = new Stay(settings, ports.runtime.clock, this.#over.signal, (id) => this.#expect([id]));
@@ -238,7 +239,7 @@ class QueueWorker {
         const codeEnded = Promise.withResolvers<undefined>();
         ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => this.#stay.restart());
         await Promise.all([before, Promise.race([codeEnded.promise, ending])]);
-      } else if (this.#picker.isDrained && this.#stay.isOver) {
+      } else if (this.#picker.isDrained && this.#stay.isOver && !(await this.#queueState.hearsMore())) {
         this.#over.abort();
       } else {
         await this.#rest();
@@ -249,7 +250,7 @@ class QueueWorker {
 
   /** A slot without a candidate always rests. */
   #rest(): Promise<void> {
-    return this.#pause.wait(this.#picker.restMs);
+    return this.#pause.wait(Math.min(this.#picker.restMs, this.#queueState.restMs));
   }
 
   async #next(): Promise<Candidate | undefined> {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 
 /** For tasks that come one by one. Frequent polls cost less than a start. Set by `bench fanout --scene "one a second"`. */
-const STAY_MS = 2_200;
+const STAY_MS = 1_900;
 const STAYING_POLL_MS = 100;
 /**
  * A durable task that waits no longer than this resumes in the worker that suspended it. Otherwise a tick starts one within a minute. Set by

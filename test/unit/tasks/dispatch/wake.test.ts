@@ -120,6 +120,34 @@ describe('a wake of a queue', () => {
     expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
+  test('names tasks that come one by one to a live worker, by the note in the row of the queue', async () => {
+    const q = openWakerQueue();
+    await q.hasRow();
+    const [first = ''] = await q.enqueue(1);
+    await q.waker.wake([first]);
+    await q.worker();
+    await q.clock.advance(3_000);
+    const noted = async () => (await q.stores.queues.get(QUEUE))?.starts?.heard.flatMap(({ ids }) => ids);
+    const two = await q.enqueue(2);
+
+    expect(await q.waker.wake(two)).toMatchObject({ started: 0, reason: 'atWork' });
+    expect(await noted()).toEqual([first, ...two]);
+
+    await q.newWaker().wake(await q.enqueue(3));
+    expect(await noted()).toEqual([first, ...two]);
+  });
+
+  test('starts one more worker for tasks that come one by one, if all slots are taken for long', async () => {
+    const q = openWakerQueue();
+    await q.hasRow();
+    await q.worker();
+    const hints = { tookMs: 6_000, unknownNames: [], announcedNames: [], workerSettings: SETTINGS };
+    await q.stores.queues.noteHints(QUEUE, hints, { now: q.clock.now(), nonce: 'hints' });
+
+    expect(await q.newWaker().wake((await q.enqueue(10)).slice(0, 1))).toMatchObject({ started: 0 });
+    expect(await q.newWaker().wake(await q.enqueue(1))).toMatchObject({ started: 1 });
+  });
+
   test('starts as many workers with four stream shards as with one, although no shard has all tasks', async () => {
     const q = openWakerQueue({ maxWorkers: 20 });
     await q.hasRow();
