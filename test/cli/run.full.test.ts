@@ -253,16 +253,12 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
       ['--lock', 'x', '--', 'no-such-program'],
     ],
     ['a program that is none', 126, 'could not be executed (EACCES)', ['--lock', 'x', '--', '/etc/passwd']],
-    ['nothing to hold', 2, 'use --lock, --leader or --semaphore', ['--', 'true']],
-    ['no program', 2, "missing required argument 'command'", ['--lock', 'x']],
-    ['a semaphore without a limit', 2, 'such as uploads=15', ['--semaphore', 'slots', '--', 'true']],
     [
       'a span that is none',
       2,
       "must be milliseconds, or a text such as '30s'",
       ['--lock', 'x', '--wait', 'soon', '--', 'true'],
     ],
-    ['a grace beyond the lock-delay', 2, 'another holder could begin', ['--lock', 'x', '--grace', '20s', '--', 'true']],
     ['an empty key', 2, 'is empty', ['--lock', '', '--', 'true']],
   ])('names %s', async (_what, exitCode, message, argv) => {
     const end = await runCommand(table, 'run', ...argv);

@@ -2,12 +2,10 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Stack } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../shared/core/defined.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -16,20 +14,6 @@ import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
 describe('an existing table', () => {
-  test('is used as it is, with grants on its indexes', () => {
-    const stack = new Stack(newApp(), 'Adopted');
-    const existing = Table.fromTableName(stack, 'Existing', 'leases');
-
-    new TaskWorkers(stack, 'Media', { entry: ENTRY, table: CoordinationTable.fromTable(stack, 'Leases', existing) });
-
-    const template = Template.fromStack(stack);
-    template.resourceCountIs('AWS::DynamoDB::Table', 0);
-    expect(JSON.stringify(template.findResources('AWS::IAM::Policy'))).toContain('table/leases/index/ready');
-    template.hasResourceProperties('AWS::Lambda::Function', {
-      Environment: { Variables: Match.objectLike({ LEASEHOLD_TABLE: 'leases' }) },
-    });
-  });
-
   test.each([undefined, 'leases', {}])('is a table of the CDK, and not %o', (table) => {
     const stack = new Stack(newApp(), 'NoTable');
 
@@ -83,17 +67,6 @@ describe('an existing table', () => {
   });
 });
 
-test('a table has the name and the removal policy that it is given', () => {
-  const stack = new Stack(newApp(), 'Named');
-
-  new CoordinationTable(stack, 'Leases', { tableName: 'leases', removalPolicy: RemovalPolicy.DESTROY });
-
-  Template.fromStack(stack).hasResource('AWS::DynamoDB::Table', {
-    DeletionPolicy: 'Delete',
-    Properties: { TableName: 'leases', DeletionProtectionEnabled: false },
-  });
-});
-
 test.each<[object, RegExp]>([
   [{ maxWorker: 5 }, /unknown option "maxWorker": .*did you mean maxWorkers\?/],
   [
@@ -124,32 +97,6 @@ test('tasks outside of the project that the CDK bundles are refused by name, wit
   }
 });
 
-test('a connected function has the grant, and the variables that its client reads', () => {
-  const stack = new Stack(newApp(), 'Connected');
-  const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media', shards: 2 });
-  const api = new LambdaFunction(stack, 'Api', {
-    runtime: Runtime.NODEJS_24_X,
-    handler: 'index.handler',
-    code: Code.fromInline('exports.handler = () => {}'),
-  });
-
-  workers.connect(api).assertSuccess();
-
-  const template = Template.fromStack(stack);
-  template.hasResourceProperties('AWS::Lambda::Function', {
-    Handler: 'index.handler',
-    Environment: {
-      Variables: Match.objectLike({
-        LEASEHOLD_TABLE: { Ref: Match.stringLikeRegexp('^MediaTable') },
-        LEASEHOLD_QUEUE: 'media',
-        LEASEHOLD_SHARDS: '2',
-        LEASEHOLD_MAX_CLOCK_SKEW_MS: '1000',
-      }),
-    },
-  });
-  template.hasResourceProperties('AWS::IAM::Policy', { Roles: [{ Ref: Match.stringLikeRegexp('^ApiServiceRole') }] });
-});
-
 describe('a grant', () => {
   const inStack = (env?: { account: string; region: string }) => {
     const stack = new Stack(newApp(), 'Granting', defined({ env }));
@@ -174,30 +121,5 @@ describe('a grant', () => {
     expect(() => unknown.workers.grantOperate(role(unknown.stack, '999999999999'))).toThrow(/set `env` of the stack/);
     expect(known.workers.grantOperate(role(known.stack, ours.account)).success).toBe(true);
     expect(unknown.workers.grantOperate(Role.fromRoleName(unknown.stack, 'ByName', 'ours')).success).toBe(true);
-  });
-});
-
-describe('a function that is connected to a second queue', () => {
-  const stack = new Stack(newApp(), 'Two');
-  const media = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media' });
-  const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail' });
-  const api = new LambdaFunction(stack, 'Api', {
-    runtime: Runtime.NODEJS_24_X,
-    handler: 'index.handler',
-    code: Code.fromInline('exports.handler = () => {}'),
-  });
-
-  test('is refused: its variables name one table and one queue, and the last would win', () => {
-    media.connect(api);
-    media.connect(api).assertSuccess();
-
-    expect(() => mail.connect(api)).toThrow(
-      /^connect: Two\/Api names queue media in its variables already: .*grantEnqueue/,
-    );
-  });
-
-  test('is refused when it is the worker of another, which would serve the wrong queue', () => {
-    expect(() => media.connect(mail.worker.function)).toThrow(/names queue mail in its variables already/);
-    mail.connect(mail.worker.function).assertSuccess();
   });
 });
