@@ -130,17 +130,6 @@ describe('a function that fails', () => {
     await expectGone([Number(readFileSync(PID_FILE, 'utf8'))]);
   });
 
-  test('dies of too large a heap', async () => {
-    const { lambda } = await started({ act: functionFrom('misbehave') });
-
-    const { payload } = await lambda.invoke('act', { act: 'allocate' });
-
-    expect(payload).toMatchObject({
-      errorType: 'Runtime.ExitError',
-      errorMessage: expect.stringContaining('signal: aborted') as string,
-    });
-  });
-
   test('is killed at its timeout without a warning, and the next invocation starts cold', async () => {
     const { lambda, events } = await started({ act: functionFrom('misbehave', { timeoutMs: 2_000 }) });
 

@@ -57,16 +57,6 @@ describe('a start of a worker', () => {
     });
   });
 
-  test('continues if a permit is free, or the semaphore is new', async () => {
-    await idle.world.run(async () => {
-      expect(await ask()).toMatchObject({ reason: undefined, writeUnits: 0 });
-      const die = await startWorker();
-
-      expect(await ask()).toMatchObject({ reason: undefined, writeUnits: 0 });
-      die();
-    });
-  });
-
   test('continues if all permit holders have expired, because their capacity would stay taken', async () => {
     await idle.world.run(async () => {
       const deaths = [await startWorker(), await startWorker()];

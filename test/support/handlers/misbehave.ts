@@ -11,7 +11,6 @@ type Act =
   | { readonly act: 'throwOutside' }
   | { readonly act: 'rejectOutside' }
   | { readonly act: 'hang' }
-  | { readonly act: 'allocate' }
   | { readonly act: 'answerTooMuch' }
   | { readonly act: 'wait'; readonly ms: number }
   | { readonly act: 'spawn'; readonly then: 'hang' | 'exit' };
@@ -41,8 +40,6 @@ export async function handler(event: Act): Promise<unknown> {
       return hang();
     case 'hang':
       return hang();
-    case 'allocate':
-      return allocate();
     case 'answerTooMuch':
       return 'x'.repeat(6 * 1024 * 1024);
     case 'wait':
@@ -60,9 +57,4 @@ export async function handler(event: Act): Promise<unknown> {
 function hang(): Promise<never> {
   console.log('hanging');
   return Promise.withResolvers<never>().promise;
-}
-
-function allocate(): never {
-  const kept: string[][] = [];
-  while (true) kept.push(Array.from({ length: 100_000 }, (_, index) => `${kept.length}/${index}`));
 }
