@@ -163,24 +163,6 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
       expect(order).toEqual(['released, 0 started', 'ends its session, 1 started']);
     });
-
-    test('does not start a worker if no task is left', async () => {
-      await enqueue('quick', 't');
-
-      const result = await createWorkHandler({ quick })(START, contextOf(60_000));
-
-      expect(result).toMatchObject({ report: { ended: 'drained' } });
-      expect(lambda.invoked).toEqual([]);
-    });
-
-    test('works once if its start is delivered twice, so the chain does not fork', async () => {
-      const event = { ...START, after: 'the-session-before' };
-      const work = createWorkHandler({ quick });
-
-      const results = [await work(event, contextOf(60_000)), await work(event, contextOf(60_000))];
-
-      expect(results.map(({ permit }) => permit)).toEqual([true, false]);
-    });
   });
 
   test('the dispatcher succeeds if it can start some workers, and reports why the others failed', async () => {

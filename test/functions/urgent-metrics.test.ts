@@ -90,13 +90,6 @@ test('each line has the counts since the last one, every five seconds and at the
   expect(times).toBe(4);
 });
 
-test('reported metrics leave no listener of the process, one for each invocation', () => {
-  const before = process.listenerCount('exit');
-  written('dead');
-
-  expect(process.listenerCount('exit')).toBe(before);
-});
-
 test('urgent metrics have an alarm, and are counted by an event', () => {
   const counted = new Set(events.flatMap(([, names]) => names));
   for (const name of Object.keys(MAY_WAIT))
