@@ -13,10 +13,14 @@ import { textOf } from './stored-json.ts';
 export class ItemReader {
   readonly key: string;
   readonly #item: DynamoItem;
+  /** Of a map in the row: the names above it. */
+  readonly #path: string;
 
-  constructor(item: DynamoItem) {
+  constructor(item: DynamoItem, within?: { readonly key: string; readonly path: string }) {
     this.#item = item;
-    this.key = typeof item.pk === 'string' ? item.pk : 'without a key';
+    this.#path = within?.path ?? '';
+    this.key = within?.key ?? (typeof item.pk === 'string' ? item.pk : 'without a key');
+    if (within !== undefined) return;
     const version = this.number('v');
     if (version !== SCHEMA_VERSION)
       throw this.corrupt(
@@ -113,6 +117,12 @@ export class ItemReader {
     return value;
   }
 
+  /** Reads a map in the row; undefined if there is none. */
+  nested<T>(attribute: string, read: (map: ItemReader) => T): T | undefined {
+    if (!this.has(attribute)) return undefined;
+    return read(new ItemReader(this.map(attribute), { key: this.key, path: `${this.#path}${attribute}.` }));
+  }
+
   map(attribute: string): DynamoItem {
     const value = this.#item[attribute];
     if (!isMap(value)) throw this.corrupt(attribute, `should be a map and is ${describe(value)}`);
@@ -142,7 +152,7 @@ export class ItemReader {
     try {
       return JSON.parse(text) as Json;
     } catch (cause) {
-      throw new CorruptItemError(this.key, attribute, `is ${notJson(cause)}`);
+      throw this.corrupt(attribute, `is ${notJson(cause)}`);
     }
   }
 
@@ -161,7 +171,7 @@ export class ItemReader {
   }
 
   corrupt(attribute: string, found: string): CorruptItemError {
-    return new CorruptItemError(this.key, attribute, found);
+    return new CorruptItemError(this.key, this.#path + attribute, found);
   }
 }
 

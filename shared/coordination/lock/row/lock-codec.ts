@@ -24,20 +24,18 @@ export function decodeLock(item: DynamoItem): LockRecord {
     notBefore: row.optional('notBefore', count) ?? 0,
     freedAt: row.optional('freedAt', count) ?? 0,
     nonce: row.string('nonce'),
-    lastForced: row.optional('forced', (attribute) => decodeForced(row, attribute)),
+    lastForced: row.nested('forced', decodeForced),
   };
   if (!row.has('session')) return { ...facts, state: 'free' };
   return { ...facts, state: 'held', session: row.string('session'), acquiredAt: row.count('acquiredAt') };
 }
 
-function decodeForced(row: ItemReader, attribute: string): ForcedRelease {
-  const { by, reason, at, session, leaseCounter } = row.map(attribute);
-  const isWhole =
-    typeof by === 'string' &&
-    typeof reason === 'string' &&
-    typeof at === 'number' &&
-    typeof session === 'string' &&
-    typeof leaseCounter === 'number';
-  if (!isWhole) throw row.corrupt(attribute, 'should say by whom, why, when and against which tenure');
-  return { by, reason, at, session, leaseCounter };
+function decodeForced(forced: ItemReader): ForcedRelease {
+  return {
+    by: forced.string('by'),
+    reason: forced.string('reason'),
+    at: forced.number('at'),
+    session: forced.string('session'),
+    leaseCounter: forced.number('leaseCounter'),
+  };
 }

@@ -17,7 +17,6 @@ import type {
 import { PAST_ATTEMPTS_KEPT, PRIORITIES, runIdOf } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
-import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import { keptOptionsIn } from './attributes.ts';
 import { isListed } from './ended-entries.ts';
 import { isInGroup } from './place.ts';
@@ -40,7 +39,7 @@ export function decodeTaken(item: DynamoItem): TakenTask {
       concurrency: row.optional('key', (attribute) => ({ key: String(row.map(attribute).key) })),
       line: row.optional('line', (attribute) => ({ key: row.string(attribute) })),
     },
-    payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
+    payload: row.nested('payload', decodePayload),
     input: row.json('input'),
   };
 }
@@ -67,19 +66,19 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     leaseCounter: row.count('leaseCounter'),
     nonce: row.string('nonce'),
     progress: row.optional('progress', (attribute) => row.json(attribute)),
-    lastError: row.optional('lastError', (attribute) => decodeError(row, attribute)),
+    lastError: row.nested('lastError', decodeError),
     generation: row.optional('generation', count) ?? 0,
-    cancellation: row.optional('cancellation', (attribute) => decodeCancellation(row, attribute)),
+    cancellation: row.nested('cancellation', decodeCancellation),
     session: row.optional('session', (attribute) => row.string(attribute)),
     claimedAt: row.optional('claimedAt', count),
     links: decodeLinks(row),
     ...keptOptionsIn(row),
-    payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
+    payload: row.nested('payload', decodePayload),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
-    schedule: row.optional('schedule', (attribute) => decodeOccurrence(row, attribute)),
+    schedule: row.nested('schedule', decodeOccurrence),
     children: decodeChildren(row, queue),
     past: decodePast(row),
-    follower: row.optional('follower', (attribute) => decodeFollower(row, attribute)),
+    follower: row.nested('follower', decodeFollower),
     ...(row.has('journal') && { journal: decodeJournal(row, 'journal') }),
   };
   row.ensureKey(['task', facts.queue, facts.id]);
@@ -130,11 +129,8 @@ function decodeSpawned(row: ItemReader, attribute: string, own: string): DoneTas
   return { count, first: first.map(({ queue = own, id }) => ({ queue, id })) };
 }
 
-function decodeError(row: ItemReader, attribute: string): TaskError {
-  const { name, message, at } = row.map(attribute);
-  if (typeof name !== 'string' || typeof message !== 'string' || typeof at !== 'number')
-    throw row.corrupt(attribute, 'should hold a name, a message and a time');
-  return { name, message, at };
+function decodeError(error: ItemReader): TaskError {
+  return { name: error.string('name'), message: error.string('message'), at: error.number('at') };
 }
 
 /** Only what a picker and an answer need: the elements are read by the worker that claims the task. */
@@ -155,46 +151,37 @@ function decodeJournal(row: ItemReader, attribute: string): JournalInRow {
 
 const NOTHING_OPEN: ReadonlySet<string> = new Set();
 
-function decodeNotify(row: ItemReader, attribute: string): Notify {
-  const { queue, id, openKey } = row.map(attribute);
-  if (typeof queue !== 'string' || typeof id !== 'string' || typeof openKey !== 'string')
-    throw row.corrupt(attribute, 'should hold a task and its operation');
-  return { queue, id, openKey };
+function decodeNotify(notify: ItemReader): Notify {
+  return { queue: notify.string('queue'), id: notify.string('id'), openKey: notify.string('openKey') };
 }
 
 function decodeLinks(row: ItemReader): TaskLinks | undefined {
   if (!row.has('batch') && !row.has('key') && !row.has('ticket') && !row.has('notify')) return undefined;
   return {
     batch: row.optional('batch', (attribute) => row.string(attribute)),
-    notify: row.optional('notify', (attribute) => decodeNotify(row, attribute)),
-    concurrency: row.optional('key', (attribute) => decodeKeyLimit(row, attribute)),
+    notify: row.nested('notify', decodeNotify),
+    concurrency: row.nested('key', decodeKeyLimit),
     line: row.optional('ticket', (attribute) => ({ key: row.string('line'), ticket: row.count(attribute) })),
   };
 }
 
-function decodeKeyLimit(row: ItemReader, attribute: string): KeyLimit {
-  const { key, limit, count, perMs } = row.map(attribute);
-  if (typeof key !== 'string' || typeof limit !== 'number')
-    throw row.corrupt(attribute, 'should hold a key and a limit');
-  const rate = typeof count === 'number' && typeof perMs === 'number' ? { count, perMs } : undefined;
-  return { key, limit, rate };
+function decodeKeyLimit(row: ItemReader): KeyLimit {
+  const rate = row.has('count') ? { count: row.number('count'), perMs: row.number('perMs') } : undefined;
+  return { key: row.string('key'), limit: row.number('limit'), rate };
 }
 
-function decodePayload(row: ItemReader, attribute: string): Payload {
-  const { bytes, digest, reference, nonce } = row.map(attribute);
-  if (typeof bytes !== 'number' || typeof digest !== 'string')
-    throw row.corrupt(attribute, 'should hold a size and a digest');
+function decodePayload(payload: ItemReader): Payload {
+  const text = (name: string): string => payload.string(name);
   return {
-    bytes,
-    digest,
-    reference: typeof reference === 'string' ? reference : undefined,
-    nonce: typeof nonce === 'string' ? nonce : undefined,
+    bytes: payload.number('bytes'),
+    digest: text('digest'),
+    reference: payload.optional('reference', text),
+    nonce: payload.optional('nonce', text),
   };
 }
 
 /** Decodes a map with the attributes of a task. */
-function decodeFollower(task: ItemReader, attribute: string): Follower {
-  const row = new ItemReader({ ...task.map(attribute), pk: task.key, v: SCHEMA_VERSION });
+function decodeFollower(row: ItemReader): Follower {
   const count = (name: string): number => row.count(name);
   return {
     name: row.string('name'),
@@ -202,26 +189,21 @@ function decodeFollower(task: ItemReader, attribute: string): Follower {
     priority: row.oneOf('priority', PRIORITIES),
     runAt: row.number('runAt'),
     expiresAt: row.optional('expiresAt', count),
-    links: row.has('key') ? { concurrency: decodeKeyLimit(row, 'key') } : undefined,
-    payload: row.optional('payload', (name) => decodePayload(row, name)),
+    links: row.nested('key', (key) => ({ concurrency: decodeKeyLimit(key) })),
+    payload: row.nested('payload', decodePayload),
     ...keptOptionsIn(row),
     at: row.count('at'),
     nonce: row.string('nonce'),
   };
 }
 
-function decodeOccurrence(row: ItemReader, attribute: string): Occurrence {
-  const { name, at, since } = row.map(attribute);
-  if (typeof name !== 'string' || typeof at !== 'number' || (since !== undefined && typeof since !== 'number'))
-    throw row.corrupt(attribute, 'should hold the name of a schedule and an occurrence of it');
-  return { name, at, since };
+function decodeOccurrence(row: ItemReader): Occurrence {
+  const since = row.optional('since', (name) => row.number(name));
+  return { name: row.string('name'), at: row.number('at'), since };
 }
 
-function decodeCancellation(row: ItemReader, attribute: string): Cancellation {
-  const { at, reason } = row.map(attribute);
-  if (typeof at !== 'number' || typeof reason !== 'string')
-    throw row.corrupt(attribute, 'should hold a time and a reason');
-  return { at, reason };
+function decodeCancellation(row: ItemReader): Cancellation {
+  return { at: row.number('at'), reason: row.string('reason') };
 }
 
 function decodeChildren(row: ItemReader, queue: string): BatchKey | undefined {
@@ -232,23 +214,17 @@ function decodeChildren(row: ItemReader, queue: string): BatchKey | undefined {
 /** The ring of past attempts, put in order by their counters. */
 function decodePast(row: ItemReader): readonly PastAttempt[] {
   const names = Array.from({ length: PAST_ATTEMPTS_KEPT }, (_, nth) => `past${nth}`);
-  const attempts = names.flatMap((name) => (row.has(name) ? [decodePastAttempt(row, name)] : []));
+  const attempts = names.flatMap((name) => row.nested(name, decodePastAttempt) ?? []);
   return attempts.sort((a, b) => a.leaseCounter - b.leaseCounter);
 }
 
-function decodePastAttempt(row: ItemReader, attribute: string): PastAttempt {
-  const { counter, session, claimedAt, endedAt, how, error } = row.map(attribute);
-  const ending = (['failed', 'released', 'snoozed', 'died', 'cancelled', 'done'] as const).find(
-    (known) => known === how,
-  );
-  if (typeof counter !== 'number' || typeof session !== 'string' || typeof endedAt !== 'number' || ending === undefined)
-    throw row.corrupt(attribute, 'should say who had it, under which counter, until when, and how that ended');
+function decodePastAttempt(past: ItemReader): PastAttempt {
   return {
-    leaseCounter: counter,
-    session,
-    endedAt,
-    how: ending,
-    claimedAt: typeof claimedAt === 'number' ? claimedAt : undefined,
-    error: typeof error === 'string' ? error : undefined,
+    leaseCounter: past.number('counter'),
+    session: past.string('session'),
+    endedAt: past.number('endedAt'),
+    how: past.oneOf('how', ['failed', 'released', 'snoozed', 'died', 'cancelled', 'done']),
+    claimedAt: past.optional('claimedAt', (name) => past.number(name)),
+    error: past.optional('error', (name) => past.string(name)),
   };
 }
