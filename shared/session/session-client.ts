@@ -1,5 +1,6 @@
 /** Reads and lists the sessions of any process, waits for their end, and ends them. */
 import { ConfigurationError } from '../core/errors.ts';
+import { pagesOf } from '../core/runtime/take.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
 import { validName, validOptions } from '../core/validate/options.ts';
@@ -46,16 +47,13 @@ export class SessionClient {
    */
   async *list(prefix = '', onDamaged?: (error: unknown) => void): AsyncGenerator<SessionRecord> {
     const { sessions } = this.#ports;
-    let after: unknown;
-    do {
-      const { ids, next } = await sessions.page(prefix, after);
+    for await (const { ids } of pagesOf((after) => sessions.page(prefix, after))) {
       const records = await sessions.getMany(ids, (_, error) => onDamaged?.(error));
       for (const id of ids) {
         const record = records.get(id);
         if (record !== undefined) yield record;
       }
-      after = next;
-    } while (after !== undefined);
+    }
   }
 
   /**

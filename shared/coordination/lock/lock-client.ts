@@ -5,6 +5,7 @@ import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs, givenMs } from '../../core/validate/duration.ts';
 import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { CorruptItemError } from '../../core/errors.ts';
+import { pagesOf } from '../../core/runtime/take.ts';
 import { stampOf, ensureUnwritten } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import { closingOf, trustedUntil } from '../../session/session-record.ts';
@@ -133,9 +134,8 @@ export class LockClient {
    */
   async *list(prefix = '', onDamaged: (error: unknown) => void = ignore): AsyncGenerator<LockInfo> {
     const { locks, sessions } = this.#ports;
-    let after: unknown;
-    do {
-      const { keys, next } = await locks.page(prefix === '' ? prefix : validKey(prefix), after);
+    const begin = prefix === '' ? prefix : validKey(prefix);
+    for await (const { keys } of pagesOf((after) => locks.page(begin, after))) {
       const rows = await locks.getMany(keys, { onDamaged });
       const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
       const damaged = new Set<string>();
@@ -148,8 +148,7 @@ export class LockClient {
         const info = this.#reader.infoOf(sighting);
         if (info !== undefined) yield info;
       }
-      after = next;
-    } while (after !== undefined);
+    }
   }
 
   /**

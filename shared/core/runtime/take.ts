@@ -10,3 +10,15 @@ export async function take<T>(
   }
   return { rows: taken, more: false };
 }
+
+/** Reads page after page, until one has no cursor to the next. */
+export async function* pagesOf<Page extends { readonly next: unknown }>(
+  read: (after: unknown) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let after: unknown;
+  do {
+    const page = await read(after);
+    yield page;
+    after = page.next;
+  } while (after !== undefined);
+}

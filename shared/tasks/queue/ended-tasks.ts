@@ -1,5 +1,6 @@
 /** The ended tasks of a queue, from its list: queries, and their pages. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
+import { pagesOf } from '../../core/runtime/take.ts';
 import { spanMs } from '../../core/validate/duration.ts';
 import type { When } from '../../core/validate/moment.ts';
 import { whenMs } from '../../core/validate/moment.ts';
@@ -38,12 +39,7 @@ export async function* endedTasks(
   if (record?.listedSince === undefined && states.some((state) => state !== 'dead'))
     throw new ConfigurationError(doesNotList(queue));
   const query = { queue, shards: Math.max(shards, record?.shards ?? 0), states, since, until };
-  let after: unknown;
-  do {
-    const { entries, next } = await operations.pageOfEnded(query, after);
-    yield* entries;
-    after = next;
-  } while (after !== undefined);
+  for await (const { entries } of pagesOf((after) => operations.pageOfEnded(query, after))) yield* entries;
 }
 
 export function doesNotList(queue: string): string {

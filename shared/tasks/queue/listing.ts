@@ -2,6 +2,7 @@
  * Lists all ready and running tasks of a queue from its indexes, for operators.
  * It does not read the whole table.
  */
+import { pagesOf } from '../../core/runtime/take.ts';
 import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
@@ -31,12 +32,8 @@ export async function* openEntries(
   for (const priority of priorities)
     for (let shard = 0; shard < shards; shard++) {
       const partition = { queue, priority, shard };
-      let after: unknown;
-      do {
-        const { hints, next } = await tasks.page(partition, { now, limit: PAGE_LIMIT, after });
-        if (hints.length > 0) yield hints;
-        after = next;
-      } while (after !== undefined);
+      const pages = pagesOf((after) => tasks.page(partition, { now, limit: PAGE_LIMIT, after }));
+      for await (const { hints } of pages) if (hints.length > 0) yield hints;
       yield* entriesOfGroups(tasks, partition, now);
     }
 }

@@ -7,6 +7,7 @@
  * so the operation would end work that its caller never saw.
  */
 import { ConfigurationError, MismatchError, assert, shown } from '../../core/errors.ts';
+import { pagesOf } from '../../core/runtime/take.ts';
 import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
@@ -197,12 +198,9 @@ export class TaskOperator {
   /** Lists the dead tasks of a queue, in order of death within each part of the list. Slightly delayed. */
   async *dead(options: QueueOption = {}): AsyncGenerator<EndedTask> {
     const queue = this.#queueOf(validOptions('the options of dead', options, ['queue']));
-    let after: unknown;
-    do {
-      const { keys, next } = await this.#ports.operations.pageOfDead(queue, after);
-      for (const task of await this.#ports.tasks.getMany(keys)) if (task.state === 'dead') yield task;
-      after = next;
-    } while (after !== undefined);
+    const { tasks, operations } = this.#ports;
+    for await (const { keys } of pagesOf((after) => operations.pageOfDead(queue, after)))
+      for (const task of await tasks.getMany(keys)) if (task.state === 'dead') yield task;
   }
 
   /**

@@ -1,6 +1,7 @@
 /** `ScheduleClient` defines recurring tasks, and runs, pauses and removes them. */
 import { validName, validOptions } from '../../core/validate/options.ts';
 import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
+import { pagesOf } from '../../core/runtime/take.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
@@ -82,12 +83,7 @@ export class ScheduleClient {
   /** Returns the schedules of a queue, by name. Slightly delayed. */
   async *list(options: Pick<ScheduleOptions, 'queue'> = {}): AsyncGenerator<ScheduleRecord> {
     const queue = this.#queueOf('listing schedules', options);
-    let after: unknown;
-    do {
-      const { schedules, next } = await this.#store.page(queue, after);
-      yield* schedules;
-      after = next;
-    } while (after !== undefined);
+    for await (const { schedules } of pagesOf((after) => this.#store.page(queue, after))) yield* schedules;
   }
 
   /** Returns a schedule; undefined if it does not exist. Strongly consistent. */
