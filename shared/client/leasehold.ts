@@ -22,12 +22,10 @@ import { ConfigurationError, shown } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
 import { givenName, validName, validWholeNumber, validOptions } from '../core/validate/options.ts';
-import { parseSequencer } from '../core/lease/sequencer.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
 import type { SessionTiming } from '../core/lease/timing.ts';
 import { sessionTiming } from '../core/lease/timing.ts';
 import { LockClient } from '../coordination/lock/lock-client.ts';
-import { verifyLock } from '../coordination/lock/verify-lock.ts';
 import type { RateOptions } from '../coordination/ratelimit/bucket.ts';
 import { RateLimiter } from '../coordination/ratelimit/rate-limiter.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
@@ -44,7 +42,7 @@ import { TaskClient } from '../tasks/queue/task-client.ts';
 import { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';
-import { verifyTask } from '../tasks/task/verify-task.ts';
+import { verifySequencer } from '../tasks/task/verify-task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../tasks/tracing/task-spans.ts';
 import type { Waiters } from './waiters.ts';
@@ -253,19 +251,9 @@ export class Leasehold implements Disposable {
    * @throws ConfigurationError if it was changed in transit, or belongs to another table, or to a semaphore, which has many holders
    */
   async verify(sequencer: string): Promise<Verification> {
-    const parsed = parseSequencer(sequencer, this.table);
     const { clock } = this.#foundation.runtime;
     const ports = { ...this.#stores, now: () => clock.now(), maxClockSkewMs: this.#maxClockSkewMs };
-    switch (parsed.kind) {
-      case 'lock':
-        return verifyLock(parsed, ports);
-      case 'task':
-        return verifyTask(parsed, ports);
-      case 'semaphore':
-        throw new ConfigurationError(
-          `the sequencer is of semaphore ${parsed.key}, which has many holders: pass its token to semaphores.verify`,
-        );
-    }
+    return verifySequencer(sequencer, this.table, ports);
   }
 
   /**

@@ -3,22 +3,17 @@ import { createLockStore } from '../../coordination/lock/row/dynamo-lock-store.t
 import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
 import { createBasicStores } from '../basic-stores.ts';
 import { ElectionClient } from '../../coordination/election/election.ts';
-import { ConfigurationError } from '../../core/errors.ts';
-import { parseSequencer } from '../../core/lease/sequencer.ts';
 import { LockClient } from '../../coordination/lock/lock-client.ts';
-import type { Refusal } from '../../coordination/lock/lock-record.ts';
-import { verifyLock } from '../../coordination/lock/verify-lock.ts';
 import { TaskClient } from '../../tasks/queue/task-client.ts';
 import type { RateOptions } from '../../coordination/ratelimit/bucket.ts';
-import type { Limited } from '../../coordination/ratelimit/rate-limiter.ts';
 import { RateLimiter } from '../../coordination/ratelimit/rate-limiter.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { SemaphoreClient } from '../../coordination/semaphore/semaphore-client.ts';
-import type { Full } from '../../coordination/semaphore/semaphore-contender.ts';
 import { Session } from '../session.ts';
 import type { Verification } from '../../session/session-contender.ts';
-import { verifyTask } from '../../tasks/task/verify-task.ts';
-import { WaiterQueue } from '../../core/wait/waiter-queue.ts';
+import { verifySequencer } from '../../tasks/task/verify-task.ts';
+import type { Waiters } from '../waiters.ts';
+import { newWaiters } from '../waiters.ts';
 import type { EdgeConnection, EdgeOptions } from './edge-connection.ts';
 import { connect } from './edge-connection.ts';
 import type { EdgeSessionSettings } from './edge-sessions.ts';
@@ -43,20 +38,14 @@ export class EdgeLeasehold {
 
   readonly #connection: EdgeConnection;
   readonly #stores: ReturnType<typeof storesOf>;
-  readonly #turns: WaiterQueue<Refusal>;
-  /** Callers that wait for semaphores, separate from callers that wait for locks: a lock may have the same name. */
-  readonly #line: WaiterQueue<Full>;
-  /** Callers that wait for tokens of rate limits. */
-  readonly #takers: WaiterQueue<Limited>;
+  readonly #waiters: Waiters;
 
   constructor(connection: EdgeConnection) {
     const { table, queue, runtime, maxClockSkewMs } = connection;
     this.table = table;
     this.#connection = connection;
     this.#stores = storesOf(connection);
-    this.#turns = new WaiterQueue(runtime.clock);
-    this.#line = new WaiterQueue(runtime.clock);
-    this.#takers = new WaiterQueue(runtime.clock);
+    this.#waiters = newWaiters(runtime.clock);
     const ports = this.#ports();
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue });
     this.locks = new LockClient(ports, maxClockSkewMs);
@@ -77,7 +66,7 @@ export class EdgeLeasehold {
   /** A token bucket for each key. @throws ConfigurationError */
   rateLimiter(name: string, rate: RateOptions): RateLimiter {
     const { maxClockSkewMs } = this.#connection;
-    return new RateLimiter(name, rate, { ...this.#ports(), line: this.#takers }, { maxClockSkewMs });
+    return new RateLimiter(name, rate, { ...this.#ports(), line: this.#waiters.tokens }, { maxClockSkewMs });
   }
 
   /**
@@ -85,19 +74,15 @@ export class EdgeLeasehold {
    * @throws ConfigurationError if it was changed in transit, or belongs to another table, or to a semaphore, which has many holders
    */
   async verify(sequencer: string): Promise<Verification> {
-    const parsed = parseSequencer(sequencer, this.table);
     const { runtime, maxClockSkewMs } = this.#connection;
     const ports = { ...this.#stores, now: () => runtime.clock.now(), maxClockSkewMs };
-    if (parsed.kind === 'lock') return verifyLock(parsed, ports);
-    if (parsed.kind === 'task') return verifyTask(parsed, ports);
-    throw new ConfigurationError(
-      `the sequencer is of semaphore ${parsed.key}, which has many holders: pass its token to semaphores.verify`,
-    );
+    return verifySequencer(sequencer, this.table, ports);
   }
 
   #ports() {
     const { table, runtime, gauge } = this.#connection;
-    return { ...this.#stores, table, runtime, gauge, turns: this.#turns, line: this.#line };
+    const { locks: turns, semaphores: line } = this.#waiters;
+    return { ...this.#stores, table, runtime, gauge, turns, line };
   }
 }
 

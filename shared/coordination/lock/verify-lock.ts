@@ -4,7 +4,7 @@ import type { Verification, VerifySessionPorts } from '../../session/session-con
 import { verifySession } from '../../session/session-contender.ts';
 import type { LockStore } from './lock-store.ts';
 
-interface VerifyLockPorts extends VerifySessionPorts {
+export interface VerifyLockPorts extends VerifySessionPorts {
   readonly locks: LockStore;
 }
 

@@ -1,7 +1,10 @@
-/** Sequencers of claims, and the check whether such a claim is still current. */
+/** Sequencers of claims, and the check whether a claim or a lock is still current. */
+import type { VerifyLockPorts } from '../../coordination/lock/verify-lock.ts';
+import { verifyLock } from '../../coordination/lock/verify-lock.ts';
+import { ConfigurationError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/options.ts';
 import type { Sequencer } from '../../core/lease/sequencer.ts';
-import { formatSequencer } from '../../core/lease/sequencer.ts';
+import { formatSequencer, parseSequencer } from '../../core/lease/sequencer.ts';
 import type { Verification, VerifySessionPorts } from '../../session/session-contender.ts';
 import { verifySession } from '../../session/session-contender.ts';
 import type { SessionStore } from '../../session/session-store.ts';
@@ -13,6 +16,25 @@ interface VerifyTaskPorts extends VerifySessionPorts {
   readonly sessions: SessionStore;
 }
 
+/** Strongly consistent. @throws ConfigurationError if it was changed, or belongs to another table or to a semaphore */
+export async function verifySequencer(
+  text: string,
+  table: string,
+  ports: VerifyTaskPorts & VerifyLockPorts,
+): Promise<Verification> {
+  const sequencer = parseSequencer(text, table);
+  switch (sequencer.kind) {
+    case 'lock':
+      return verifyLock(sequencer, ports);
+    case 'task':
+      return verifyTask(sequencer, ports);
+    case 'semaphore':
+      throw new ConfigurationError(
+        `the sequencer is of semaphore ${sequencer.key}, which has many holders: pass its token to semaphores.verify`,
+      );
+  }
+}
+
 export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table: string): string {
   const key = [queue, id].map(encodeURIComponent).join('/');
   return formatSequencer({ table, kind: 'task', key, leaseCounter, session });
@@ -22,7 +44,7 @@ export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table
  * Makes two strongly consistent requests, the second one for the session. Writes nothing.
  * The task is read first, because a session that is live afterwards was also live then.
  */
-export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): Promise<Verification> {
+async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): Promise<Verification> {
   const { leaseCounter, session: id } = sequencer;
   const task = await ports.tasks.get(keyOf(sequencer));
   if (task === undefined) return { kind: 'released' };
