@@ -73,6 +73,14 @@ describe('PlanningHintsWriter', () => {
     expect(at).toEqual([1, 13]);
   });
 
+  test('writes nothing if little has changed', async () => {
+    const { hints, written, run } = open({ tookMs: 100 });
+    await run(110);
+    await hints.finish();
+
+    expect(written).toEqual([]);
+  });
+
   test('adapts to longer times sooner than to shorter ones', async () => {
     const longer = open({ tookMs: 1_000 });
     for (let count = 0; count < 10; count++) await longer.run(9_000);
@@ -103,6 +111,21 @@ describe('PlanningHintsWriter', () => {
     await hints.finish();
 
     expect(written).toMatchObject([{ unknownNames: ['lost', 'other'] }]);
+  });
+
+  test('announces its names once, after the names of other workers', async () => {
+    const { hints, written } = open({ announcedNames: ['resize', 'task'] }, ['greet', 'task']);
+    await hints.finish();
+    await hints.finish();
+
+    expect(written).toMatchObject([{ announcedNames: ['greet', 'task', 'resize'] }]);
+  });
+
+  test('writes nothing if the row has its names', async () => {
+    const { hints, written } = open({ announcedNames: ['resize', 'greet', 'task'] }, ['task', 'greet']);
+    await hints.finish();
+
+    expect(written).toEqual([]);
   });
 
   test.each([
