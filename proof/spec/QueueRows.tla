@@ -64,19 +64,22 @@ ScheduleAdvanced(x, a) == [x EXCEPT !.next = a.next, !.n = a.n]
 IsAbsent(row) == row = "absent"
 
 (* The row of a durable task: t (the task), tail (the elements in the row, *)
-(* each of which is a sequence of entries), parts (one for each row of     *)
-(* older entries) and open (whether its callback waits). `a` has all (the  *)
-(* entries of the tail that its writer has folded), new (what it adds),    *)
-(* seen (how many elements it has folded) and np (how many parts).         *)
+(* each of which is a sequence of entries), part (the name of the newest   *)
+(* row of older entries), rows (all such rows that were ever put) and open *)
+(* (whether its callback waits). `a` has all (the entries of the tail that *)
+(* its writer has folded), new (what it adds), seen (how many elements it  *)
+(* has folded), part and before (the names of a new row and the one        *)
+(* before it).                                                             *)
 
 \* task.checkpoint, task.spill, task.suspend: what is in the row has been seen.
 HasSeen(x, a) == Len(x.tail) = a.seen
 CanWriteJournal(x, a) == IsMyLater(x.t, a) /\ HasSeen(x, a)
 \* task.checkpoint: what its holder knows is one element.
 Checkpointed(x, a) == [x EXCEPT !.t = Progressed(@, a), !.tail = <<a.all \o a.new>>]
-\* task.spill, after journal.put under a name of its own: it leaves the row, which names the part, and that the ones before it.
-Spilled(x, a) ==
-  [x EXCEPT !.t = Progressed(@, a), !.tail = <<>>, !.parts = Append(SubSeq(@, 1, Lesser(a.np, Len(@))), a.all \o a.new)]
+\* journal.put: unguarded. Nobody reads it before the task's row names it, or a row that is named does.
+PartPut(x, a) == [x EXCEPT !.rows = {r \in @ : r.n # a.part} \cup {[n |-> a.part, b |-> a.before, e |-> a.all \o a.new]}]
+\* task.spill: the entries leave the row, which names the part.
+Spilled(x, a) == [x EXCEPT !.t = Progressed(@, a), !.tail = <<>>, !.part = a.part]
 \* task.suspend: likewise, and ready again at its time. The attempt is given back.
 Suspended(x, a) == [x EXCEPT !.t = Freed(@, a, 0), !.tail = IF a.all = <<>> THEN <<>> ELSE <<a.all>>]
 \* task.arrive: it waits, in the state that was read; if it was ready, not written since. One that runs keeps its nonce.

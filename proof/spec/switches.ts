@@ -193,6 +193,8 @@ const ROWS: readonly Row[] = [
     'an answer changes the nonce of a task that runs: its holder does not know its write again',
   ],
   ['partsUnread', 'journal', 'a claim does not read what was spilled'],
+  ['partUnheard', 'journal', 'a row is named before it is known to be put'],
+  ['partUncounted', 'journal', "a row's name does not say which claim put it: a late copy replaces another claim's"],
   ['arrivesTwice', 'journal', 'an answer does not ask whether the callback waits'],
   ['staysOpen', 'journal', 'a timeout does not close its callback'],
   ['timeoutUnwritten', 'journal', 'a timeout is what a clock says, and is not written'],
