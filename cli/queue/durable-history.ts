@@ -5,12 +5,15 @@ import { childIdOf } from '../../shared/tasks/durable/entry.ts';
 import type { HistoryEvent } from '../../shared/tasks/durable/history.ts';
 import { historyOf } from '../../shared/tasks/durable/history.ts';
 import { elementsOfPart, unpacked } from '../../shared/tasks/durable/packed.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { ArrivalStore } from '../../shared/tasks/durable/journal-store.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { tableText } from '../listing.ts';
 import { momentAndAge, printable, shortened } from '../output.ts';
 
-export async function durableHistory(store: TaskStore, task: TaskRecord): Promise<readonly HistoryEvent[]> {
+export async function durableHistory(
+  store: Pick<ArrivalStore, 'journalParts'>,
+  task: TaskRecord,
+): Promise<readonly HistoryEvent[]> {
   const { texts: parts } = await store.journalParts(task);
   try {
     const texts = [...[...parts.values()].flatMap(elementsOfPart), ...(task.journal?.elements ?? []).flatMap(unpacked)];
@@ -36,11 +39,10 @@ export interface Awaited {
 export function awaitedBy(task: TaskRecord, history: readonly HistoryEvent[]): readonly Awaited[] {
   const open = task.journal?.open ?? new Set<string>();
   const children = new Set([...open].map((openKey) => childIdOf(task, openKey)));
+  const nameOf = namesIn(history);
   return history.flatMap((event): readonly Awaited[] => {
     const { CallbackId: callback, DurableExecutionArn: child } = detailsOf(event);
-    // The callback of a `waitForCallback` has its name in the context above.
-    const above = history.find(({ Id }) => Id === event.ParentId);
-    const name = event.Name ?? above?.Name ?? event.Id ?? '';
+    const name = nameOf(event);
     if (callback !== undefined) return open.has(callbackKeyOf(callback).openKey) ? [{ name, callback }] : [];
     return child !== undefined && children.has(child) ? [{ name, task: child }] : [];
   });
@@ -55,12 +57,19 @@ export function awaitedText(awaited: readonly Awaited[]): string | undefined {
 }
 
 export function durableText(history: readonly HistoryEvent[], now: number): string {
+  const nameOf = namesIn(history);
   return tableText(history, {
     event: ({ EventType }) => EventType,
     at: ({ EventTimestamp }) => momentAndAge(EventTimestamp.getTime(), now),
-    name: ({ Name, Id }) => shortened(Name ?? Id ?? '', 40),
+    name: (event) => shortened(nameOf(event), 40),
     details: (event) => shortened(JSON.stringify(detailsOf(event)), 80),
   });
+}
+
+/** The operations of a `waitForCallback` have their name in the context above. */
+function namesIn(history: readonly HistoryEvent[]): (event: HistoryEvent) => string {
+  const names = new Map(history.map(({ Id, Name }) => [Id, Name]));
+  return ({ Name, ParentId, Id }) => Name ?? (ParentId && names.get(ParentId)) ?? Id ?? '';
 }
 
 function detailsOf(event: HistoryEvent): { readonly CallbackId?: string; readonly DurableExecutionArn?: string } {

@@ -15,6 +15,7 @@ const DETAILS_SHOWN = 200;
  */
 export function durable({ history, awaited }, scene) {
   const { now, task } = scene.data;
+  const names = new Map(history.map(({ Id, Name }) => [Id, Name]));
   return [
     awaited.length > 0 && [
       h('h2', 'Waits for'),
@@ -45,7 +46,7 @@ export function durable({ history, awaited }, scene) {
       [
         { title: 'event', class: 'name', cell: ({ EventType }) => EventType },
         { title: 'at', class: 'number', cell: ({ EventTimestamp }) => when(Date.parse(String(EventTimestamp)), now) },
-        { title: 'name', class: 'name', cell: ({ Name, Id }) => Name ?? Id },
+        { title: 'name', class: 'name', cell: ({ Name, ParentId, Id }) => Name ?? names.get(ParentId) ?? Id },
         {
           title: 'details',
           class: 'text',
@@ -74,8 +75,6 @@ function answers(name, callbackId, { refresh }) {
     act: { verb, callbackId },
     onDone: refresh,
   });
-  return [
-    actButton('Succeed…', asked('callback.succeed', 'Result')),
-    actButton('Fail…', asked('callback.fail', 'Message of the error')),
-  ];
+  const succeed = actButton('Succeed…', asked('callback.succeed', 'Result'));
+  return h('span.acts', [succeed, actButton('Fail…', asked('callback.fail', 'Message of the error'))]);
 }

@@ -63,7 +63,9 @@ export const task = {
       holder && holderCard(holder, now),
       h('h2', 'Attempts'),
       timeline(found, now),
-      attempts.length === 0 ? h('p.quiet', 'Not started yet.') : attemptsTable(attempts, scene.data),
+      attempts.length === 0
+        ? h('p.quiet', execution ? 'Its invocations are in the execution.' : 'Not started yet.')
+        : attemptsTable(attempts, scene.data),
       found.lastError && [
         h('h2', 'Last error'),
         h(
