@@ -38,6 +38,6 @@ export type { LockSession } from '../shared/coordination/lock/lock-session.ts';
 export type { Lock } from '../shared/coordination/lock/lock.ts';
 export type { Enqueued } from '../shared/tasks/queue/task-adder.ts';
 export type { Callbacks } from '../shared/tasks/durable/callbacks.ts';
-export type { TaskClient } from '../shared/tasks/queue/task-client.ts';
+export type { TaskClient } from '../shared/client/task-client.ts';
 export type { RateLimiter, Take } from '../shared/coordination/ratelimit/rate-limiter.ts';
 export type { Verification } from '../shared/session/session-contender.ts';

@@ -56,7 +56,8 @@ export type { WaitOutcome } from '../shared/coordination/waitgroup/wait-for-memb
 export type { RateLimiter, Take, TakeOptions } from '../shared/coordination/ratelimit/rate-limiter.ts';
 export type { RateOptions } from '../shared/coordination/ratelimit/bucket.ts';
 
-export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/tasks/queue/task-client.ts';
+export type { TaskClient } from '../shared/client/task-client.ts';
+export type { Enqueued, EnqueuedBatch } from '../shared/tasks/queue/task-client.ts';
 export type { ResultOptions, TaskOutcome } from '../shared/tasks/queue/results.ts';
 export type { BatchCounts, BatchRecord } from '../shared/tasks/task/batch.ts';
 export type { BatchOptions } from '../shared/tasks/queue/batch-request.ts';

@@ -15,6 +15,7 @@ import { Leasehold } from '../shared/client/leasehold.ts';
 import type { WorkerClient } from '../shared/client/leasehold-of.ts';
 import { Operations } from '../shared/operate/operations.ts';
 import { Callbacks } from '../shared/tasks/durable/callbacks.ts';
+import type { AnsweringStore } from '../shared/tasks/durable/journal-store.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { SessionStore } from '../shared/session/session-store.ts';
@@ -24,7 +25,6 @@ import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
 import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
 import type { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
 import type { ScheduleStore } from '../shared/tasks/schedule/schedule.ts';
-import type { TaskStore } from '../shared/tasks/task/task-store.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { ConnectOptions, GlobalOptions } from './settings.ts';
@@ -53,6 +53,8 @@ export interface CliConnection extends Disposable {
   readonly epoch: EpochStore;
   /** Operator actions, each recorded; for tasks, see `QueueConnection`. */
   readonly operations: Operations;
+  /** Answers callbacks of any queue. */
+  readonly callbacks: Callbacks;
   queue(queue: string, shards: number): QueueConnection;
 }
 
@@ -60,7 +62,7 @@ export interface CliConnection extends Disposable {
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;
-  readonly store: TaskStore;
+  readonly store: AnsweringStore;
   readonly client: TaskClient;
   readonly operator: TaskOperator;
   readonly operations: Operations;
@@ -106,6 +108,7 @@ export async function connect(
     epoch: new EpochStore({ sender, runtime }, table),
     sender,
     operations: new Operations(operated),
+    callbacks: operated.callbacks,
     queue(queue, shards) {
       const ofItsShards = createStores(sender, { table, shards });
       const { tasks: store, queues, schedules } = ofItsShards;
@@ -130,7 +133,7 @@ export async function connect(
 /** What operations act on. @param store the tasks, to which callbacks are answered */
 export function operatedBy(
   leasehold: Leasehold,
-  { audit, store, runtime }: { readonly audit: AuditStore; readonly store: TaskStore; readonly runtime: Runtime },
+  { audit, store, runtime }: { readonly audit: AuditStore; readonly store: AnsweringStore; readonly runtime: Runtime },
 ): ConstructorParameters<typeof Operations>[0] {
   const { tasks, operator, locks, semaphores, sessions } = leasehold;
   const callbacks = new Callbacks({ store, runtime });

@@ -6,7 +6,6 @@ import type { AuditOptions } from '../confirm.ts';
 import { byOption, operatorOf, reasonOption } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
 import { refused } from '../exit.ts';
-import { callbackKeyOf } from '../../shared/tasks/durable/callback-id.ts';
 import type { CallbackFailure } from '../../shared/tasks/durable/callbacks.ts';
 
 interface FailOptions extends AuditOptions, Pick<CallbackFailure, 'name' | 'data'> {}
@@ -52,7 +51,7 @@ async function answerWithError(context: Context, options: FailOptions, id: strin
 
 async function beat(context: Context, _: object, id: string): Promise<void> {
   using connection = await context.connect();
-  tell(context, await connection.queue(callbackKeyOf(id).queue, 1).client.callbacks.heartbeat(id));
+  tell(context, await connection.callbacks.heartbeat(id));
 }
 
 function tell({ output }: Context, answered: 'accepted' | 'over'): void {

@@ -6,8 +6,7 @@ import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
-import type { JournalStore } from '../../shared/tasks/durable/journal-store.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { AnsweringStore, JournalStore } from '../../shared/tasks/durable/journal-store.ts';
 import type { Claim, TaskKey } from '../../shared/tasks/task/task.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import type { Returned } from './history.ts';
@@ -51,7 +50,7 @@ export const observeSessions = recording<SessionStore>({
   invalidate: ({ id, nonce }) => ({ verb: 'session.invalidate', row: sessionRow(id), nonce }),
 });
 
-const observeWrites = recording<TaskStore>({
+const observeWrites = recording<AnsweringStore>({
   enqueue: (task, stamp) => ofTask('task.enqueue', task, stamp),
   enqueueWith: (task, _writes, stamp) => ofTask('task.enqueue', task, stamp),
   replace: (observed, _task, stamp) => ofTask('task.replace', observed, stamp),
@@ -94,7 +93,7 @@ export const observeJournals = recording<JournalStore>({
     byHolder(error === undefined ? 'task.complete' : 'task.discard', claim, stamp),
 });
 
-export const observeTasks: Watch<TaskStore> = (store, process, recorder) => ({
+export const observeTasks: Watch<AnsweringStore> = (store, process, recorder) => ({
   ...observeWrites(store, process, recorder),
   async putPayload(task, payload, nonce) {
     const row = rowName({ ...keys.payloadKey(task.queue, task.id, nonce) });

@@ -38,7 +38,7 @@ import { SessionHolder } from '../session/keep-alive.ts';
 import type { SessionBehavior } from '../session/session-record.ts';
 import type { Verification } from '../session/session-contender.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
-import { TaskClient } from '../tasks/queue/task-client.ts';
+import { TaskClient } from './task-client.ts';
 import { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';

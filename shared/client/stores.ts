@@ -1,6 +1,8 @@
 /** Stores over one table, wired once. */
 import type { LockStore } from '../coordination/lock/lock-store.ts';
 import type { RateLimitStore } from '../coordination/ratelimit/ratelimit-store.ts';
+import type { AnsweringStore } from '../tasks/durable/journal-store.ts';
+import { createArrivalStore } from '../tasks/rows/task/arrival-store.ts';
 import type { TaskOperatorStore } from '../tasks/task/task-operator-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule.ts';
 import type { WaitGroupStore } from '../coordination/waitgroup/waitgroup-store.ts';
@@ -16,6 +18,7 @@ import { createWaitGroupStore } from '../coordination/waitgroup/row/dynamo-waitg
 
 /** Used by every client. */
 export interface ClientStores extends TaskStores {
+  readonly tasks: AnsweringStore;
   readonly operations: TaskOperatorStore;
   readonly locks: LockStore;
   readonly groups: WaitGroupStore;
@@ -33,8 +36,10 @@ export function createStores(sender: Sender, options: TaskStoreOptions): Stores 
 
 export function createClientStores(sender: Sender, options: TaskStoreOptions): ClientStores {
   const { table } = options;
+  const stores = createTaskStores(sender, options);
   return {
-    ...createTaskStores(sender, options),
+    ...stores,
+    tasks: Object.assign(stores.tasks, createArrivalStore(sender, options)),
     operations: createTaskOperatorStore(sender, options),
     locks: createLockStore(sender, table),
     groups: createWaitGroupStore(sender, table),

@@ -29,7 +29,7 @@ import { noSkewGauge } from '../core/lease/skew.ts';
 import { Leasehold } from '../client/leasehold.ts';
 import { systemIds } from '../core/runtime/ids.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
-import type { TaskClient } from '../tasks/queue/task-client.ts';
+import type { TaskClient } from '../client/task-client.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import type { TaskReference } from '../tasks/task/task-request.ts';
 import { spawn } from '../tasks/task/task-request.ts';

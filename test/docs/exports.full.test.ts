@@ -61,7 +61,7 @@ function original(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
   return (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
 }
 
-/** Of functions, and of public members of classes and interfaces: parameters, results and properties. */
+/** Of functions, and of public members of classes and interfaces, inherited ones too: parameters, results and properties. */
 function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): readonly ts.Symbol[] {
   const found: ts.Symbol[] = [];
   const visit = (node: ts.Node): void => {
@@ -69,6 +69,10 @@ function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): readonly ts.S
     if (ts.isTypeReferenceNode(node)) {
       const named = checker.getSymbolAtLocation(node.typeName);
       if (named !== undefined) found.push(original(checker, named));
+    }
+    if (ts.isExpressionWithTypeArguments(node)) {
+      const base = checker.getSymbolAtLocation(node.expression);
+      if (base !== undefined) found.push(...typesNamedBy(checker, original(checker, base)));
     }
     ts.forEachChild(node, visit);
   };

@@ -8,9 +8,17 @@ import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { createClientStores } from '../../shared/client/stores.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { ReadyTask } from '../../shared/tasks/task/task.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { callbackIdOf } from '../../shared/tasks/durable/callback-id.ts';
+import { Callbacks } from '../../shared/tasks/durable/callbacks.ts';
+import { createJournalStore } from '../../shared/tasks/rows/task/dynamo-journal-store.ts';
+import type { ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
+import { claimOf } from '../../shared/tasks/task/task.ts';
 import { SPAWNED_IN_ORDER, tasks } from './enforced-tasks.ts';
 import { Gates, lambdaContext, newRole, stubHandler, upstream } from './gates.ts';
 import type { PolicyGate } from './policy-gate.ts';
@@ -29,6 +37,7 @@ const roles = {
   enqueue: newRole(stack, 'enqueue', (role) => workers.grantEnqueue(role)),
   replace: newRole(stack, 'replace', (role) => workers.grantReplace(role)),
   coordinate: newRole(stack, 'coordinate', (role) => workers.grantCoordinate(role)),
+  callbacks: newRole(stack, 'callbacks', (role) => workers.grantCallbacks(role)),
   observe: newRole(stack, 'observe', (role) => workers.grantObserve(role)),
   operate: newRole(stack, 'operate', (role) => workers.grantOperate(role)),
   work: workers.worker.role,
@@ -177,6 +186,57 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     await expect(tick).rejects.toThrow(/did not fill it in/);
   });
 
+  test('whoever answers callbacks does so, and does not guess about rows that it may not read', async () => {
+    const gate = await gateFor('callbacks');
+    const root = asRoot();
+    const journal = createJournalStore(root.ports.tasks);
+    const nothing = { seen: 0, elements: ['{"e":[]}'], newParts: [], keptUntil: 0, closed: [], effects: [] };
+    const opened = ['small.x', 'large.x', 'lost.x'];
+    await root.leasehold.tasks.enqueue('any', {}, { id: 'asks' });
+    await claimAsGhost('asks');
+    const claim = claimOf((await root.leasehold.tasks.get('asks')) as RunningTask);
+    await journal.checkpoint(claim, { ...nothing, opened, hasBeats: true }, numbered(1));
+    /** The holder folds what has arrived, and moves it to a separate row. */
+    const goOn = async (): Promise<void> => {
+      const { elements } = (await root.leasehold.tasks.get('asks'))?.journal ?? nothing;
+      const newParts = [{ name: '1.2.0', before: undefined, text: JSON.stringify(elements) }];
+      const write = { ...nothing, seen: elements.length, elements: [], newParts, opened: [], hasBeats: false };
+      await journal.checkpoint(claim, write, numbered(2));
+    };
+    const { driver, close } = connectDynamo({ endpoint: gate.endpoint, clientConfig }, systemRuntime);
+    let isLost = false;
+    const sender = new Sender({
+      driver: {
+        async attempt(kind, input, signal) {
+          const answered = await driver.attempt(kind, input, signal);
+          if (!isLost || kind !== 'update') return answered;
+          isLost = false;
+          await goOn();
+          throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
+        },
+      },
+      runtime: systemRuntime,
+    });
+    const callbacks = new Callbacks({
+      store: createClientStores(sender, { table, shards: SHARDS }).tasks,
+      runtime: systemRuntime,
+    });
+    const idOf = (openKey: string) => callbackIdOf({ queue: QUEUE, id: 'asks' }, openKey);
+
+    expect(await callbacks.heartbeat(idOf('small.x'))).toBe('accepted');
+    expect(await callbacks.succeed(idOf('small.x'), 'yes')).toBe('accepted');
+    expect(await callbacks.succeed(idOf('large.x'), 'x'.repeat(2_000))).toBe('accepted');
+    expect(await callbacks.succeed(idOf('large.x'), 'again')).toBe('over');
+    expect(gate.refusals()).toEqual([]);
+    isLost = true;
+    const lost = callbacks.succeed(idOf('lost.x'), 'yes');
+
+    await expect(lost).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
+    expect(gate.refusals()).toEqual([`dynamodb:Query on the table for journal#${QUEUE}#asks`]);
+    close();
+    root.close();
+  });
+
   test('a coordinating program uses everything that is not a task', async () => {
     const gate = await gateFor('coordinate');
     using leasehold = createLeasehold({ table, endpoint: gate.endpoint, clientConfig });
@@ -286,6 +346,10 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     stubHandler(gate, { table, ...settings }, more);
   }
 });
+
+function numbered(sequence: number) {
+  return { now: Date.now(), nonce: `ghost-${sequence}`, sequence };
+}
 
 function dispatcherVariables({ endpoint }: PolicyGate): Record<string, string> {
   return { [ENV.workerFunction]: gates.logicalIdOf(workers.worker.function), AWS_ENDPOINT_URL_LAMBDA: endpoint };

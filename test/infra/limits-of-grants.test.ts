@@ -5,7 +5,9 @@ import type { IRole, Role } from 'aws-cdk-lib/aws-iam';
 import { expect, test } from 'vitest';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
+  arrivalKey,
   batchKey,
+  journalKey,
   lineKey,
   lockKey,
   payloadKey,
@@ -53,6 +55,7 @@ const TASK = taskKey('media', 'victim');
 const NEW_TASK = 'v queue id name state leaseCounter nonce';
 const DONE = 'state finishedAt result';
 const PAYLOAD = payloadKey('media', 'victim', 'x');
+const STEP = journalKey('media', 'victim', '1.1.0');
 const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };
 
 const ATTEMPTS: Readonly<Record<string, Request>> = {
@@ -76,6 +79,10 @@ const ATTEMPTS: Readonly<Record<string, Request>> = {
     scheduleKey('media', 'nightly'),
     'readyKey readyAt',
   ),
+  'read recorded steps': request('Query', STEP, ''),
+  'overwrite a recorded step': put(STEP, 'text'),
+  "overwrite another queue's step": put(journalKey('mail', 'victim', '1.1.0'), 'text'),
+  'overwrite an answer': put(arrivalKey('media', 'victim', 'op.x'), 'text'),
   'write a task': put(taskKey('media', '2'), NEW_TASK),
   'define a schedule of another queue': update(scheduleKey('mail', 'nightly'), 'cron'),
   'open a session': put(sessionKey('new'), 'v'),

@@ -1,6 +1,6 @@
 /** Workers on an in-memory table, each of which can be killed at any of its requests, with the stores and the bill of what they send. */
 import { Leasehold } from '../../shared/client/leasehold.ts';
-import { createTaskStores } from '../../shared/client/task-stores.ts';
+import { createClientStores } from '../../shared/client/stores.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
 import type { Duration } from '../../shared/core/validate/duration.ts';
@@ -47,7 +47,7 @@ interface WorldOptions {
 export class DurableWorld {
   readonly clock = new ProcessClock(new Date('2026-01-01T00:00:00Z'));
   readonly dynamo = memoryDynamo(TABLE, () => this.clock.now());
-  readonly stores: ReturnType<typeof createTaskStores>;
+  readonly stores: ReturnType<typeof createClientStores>;
   readonly leasehold: Leasehold;
   /** Write units so far, by verb, without units of sessions. */
   readonly units = new Map<string, number>();
@@ -82,7 +82,7 @@ export class DurableWorld {
       settings: { table: TABLE, queue: QUEUE, shards: SHARDS, payloads },
     };
     this.leasehold = new Leasehold(client.foundation, client.settings);
-    this.stores = createTaskStores(sender, { table: TABLE, shards: SHARDS });
+    this.stores = createClientStores(sender, { table: TABLE, shards: SHARDS });
     this.#workers = new KitWorkers(registerTasks(tasks), {
       stores: this.stores,
       runtime,

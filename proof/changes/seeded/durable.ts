@@ -66,7 +66,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
     what: 'a callback times out by the clock, without a write',
     file: 'shared/tasks/durable/journal.ts',
     from: 'if (this.#late.length > 0) await this.#write(() => this.#late.map((entry) => ({ entry, effects: [] })));',
-    to: 'this.#soften(this.#late);',
+    to: 'this.#fold(this.#late);',
     killedBy: ['OPEN', 'ARRIVE'],
     changes: DURABLE,
   },

@@ -16,7 +16,7 @@ import type { TickStore } from '../../../shared/tasks/dispatch/tick-store.ts';
 import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
 import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule.ts';
-import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
+import type { AnsweringStore } from '../../../shared/tasks/durable/journal-store.ts';
 import type { TaskStoreOptions } from '../../../shared/tasks/rows/task/adding-store.ts';
 import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/waitgroup-store.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
@@ -66,7 +66,7 @@ export function storesAt(
   onCreated?: TaskStoreOptions['onCreated'],
 ): {
   readonly sessions: SessionStore;
-  readonly tasks: TaskStore;
+  readonly tasks: AnsweringStore;
   readonly locks: LockStore;
   readonly operations: TaskOperatorStore;
   readonly queues: QueueStore;

@@ -4,7 +4,8 @@ import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ra
 import { createBasicStores } from '../basic-stores.ts';
 import { ElectionClient } from '../../coordination/election/election.ts';
 import { LockClient } from '../../coordination/lock/lock-client.ts';
-import { TaskClient } from '../../tasks/queue/task-client.ts';
+import { createArrivalStore } from '../../tasks/rows/task/arrival-store.ts';
+import { TaskClient } from '../task-client.ts';
 import type { RateOptions } from '../../coordination/ratelimit/bucket.ts';
 import { RateLimiter } from '../../coordination/ratelimit/rate-limiter.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -87,8 +88,10 @@ export class EdgeLeasehold {
 }
 
 function storesOf({ sender, table, shards }: EdgeConnection) {
+  const stores = createBasicStores(sender, { table, shards });
   return {
-    ...createBasicStores(sender, { table, shards }),
+    ...stores,
+    tasks: Object.assign(stores.tasks, createArrivalStore(sender, { table, shards })),
     locks: createLockStore(sender, table),
     buckets: createRateLimitStore(sender, table),
   };

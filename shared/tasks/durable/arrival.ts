@@ -8,10 +8,10 @@
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { ChildEnding } from '../task/batch.ts';
-import type { Arrival } from '../task/task-store.ts';
 import type { Json, TaskError } from '../task/task.ts';
 import type { Entry, OperationError } from './entry.ts';
 import { operationOf } from './entry.ts';
+import type { Arrival } from './journal-store.ts';
 
 /** The result and the error of an arrival in a separate row. */
 type Content = Pick<Entry, 'r' | 'e'>;

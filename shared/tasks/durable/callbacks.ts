@@ -1,4 +1,5 @@
 /** The answers of callbacks, from any process with the table: `leasehold.tasks.callbacks`. It needs neither the SDK nor a worker. */
+import { isDenied } from '../../core/denied.ts';
 import { defined } from '../../core/defined.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -7,7 +8,6 @@ import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import type { Arrival, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { arrivalOf } from './arrival.ts';
@@ -15,6 +15,7 @@ import type { CallbackKey } from './callback-id.ts';
 import { callbackKeyOf } from './callback-id.ts';
 import type { Entry } from './entry.ts';
 import { operationOf } from './entry.ts';
+import type { AnsweringStore, Arrival } from './journal-store.ts';
 import { elementsOfPart, unpacked } from './packed.ts';
 
 /** `over`: it was answered before, has timed out, or its task has ended or has other work. */
@@ -27,7 +28,7 @@ export interface CallbackFailure {
   readonly data?: string;
 }
 
-type AnswerStore = Pick<TaskStore, 'get' | 'arrive' | 'beat' | 'journalParts'>;
+type AnswerStore = Pick<AnsweringStore, 'get' | 'arrive' | 'beat' | 'journalParts'>;
 
 /** The same as of a step's result. */
 export const ANSWER_LIMIT_BYTES = 256 * 1_024;
@@ -107,7 +108,10 @@ export class Callbacks {
   async #hasArrived(task: TaskRecord | undefined, { element }: Arrival): Promise<boolean> {
     if (task?.journal === undefined) throw unknown();
     if (task.journal.elements.flatMap(unpacked).includes(element)) return true;
-    const { texts, isWhole } = await this.#store.journalParts(task);
+    // The rights to answer do not include these rows.
+    const { texts, isWhole } = await this.#store.journalParts(task).catch((error: unknown) => {
+      throw isDenied(error) ? unknown() : error;
+    });
     if ([...texts.values()].flatMap(elementsOfPart).includes(element)) return true;
     if (!isWhole) throw unknown();
     return false;
@@ -119,6 +123,7 @@ function isUnfinished({ state }: TaskRecord): boolean {
 }
 
 function unknown(): StoreUnavailableError {
-  const message = 'the answer of a callback was sent, its response was lost, and its task has ended since';
+  const message =
+    'the answer of a callback was sent, its response was lost, and its task has gone on since: it may have been accepted';
   return new StoreUnavailableError(message, { applied: 'unknown' });
 }

@@ -38,7 +38,7 @@ import { ENTRY_LIMIT_BYTES, JournalLimitError } from './asked-entries.ts';
 import type { InvocationPorts } from './invocation.ts';
 import { ExecutionTimedOut, NotDurable, invoke } from './invocation.ts';
 import type { OpenJournals } from './journal-store.ts';
-import { Journal } from './journal.ts';
+import { Journal, hasSettled } from './journal.ts';
 import { judgedSdk } from './sdk.ts';
 
 /** The task for a durable task's code: its data, without the verbs, because the SDK has its own. */
@@ -172,7 +172,11 @@ export async function runDurable(input: unknown, task: TaskContext, execution: E
     const deadlineAt = (journal.operations.beganAt ?? journal.now) + execution.executionMs;
     const end = await endOf({ ...execution, journal, holder, task, input, deadlineAt });
     if (end !== 'pending') {
-      if (end.error !== undefined) tellFailed(holder, end.error);
+      if (end.error !== undefined) {
+        const { queue, id, name, attempts } = holder.task;
+        const facts = { task: id, name, queue, attempt: attempts, error: end.error, then: 'dead' };
+        holder.log.warn('task attempt failed', facts);
+      }
       await journal.end(end);
       return SETTLED;
     }
@@ -183,15 +187,13 @@ export async function runDurable(input: unknown, task: TaskContext, execution: E
 /** Leaves a task whose journal is damaged: none of its code runs and it uses no attempt until its rows are mended. @throws other errors */
 async function leave(holder: ClaimHolder, error: unknown): Promise<undefined> {
   if (!(error instanceof CorruptItemError)) throw error;
-  const { task, tasks, runtime, verb, onDamaged, onFollowed } = holder;
+  const { task, tasks, runtime, verb, onDamaged } = holder;
   onDamaged(error);
   const now = runtime.clock.now();
   const failure = { error: describeError(error, now), readyAt: now + DAMAGED_PAUSE_MS, isRefunded: true };
-  await verb('released', async (stamp, limits) => {
-    const outcome = await tasks.retry(claimOf(task), failure, stamp, limits);
-    if (outcome.kind === 'applied' && outcome.isFollowed === true) onFollowed();
-    return outcome.kind === 'applied';
-  });
+  await verb('released', async (stamp, limits) =>
+    hasSettled(holder, await tasks.retry(claimOf(task), failure, stamp, limits)),
+  );
 }
 
 type End = { readonly result?: Json; readonly error?: TaskError };
@@ -236,11 +238,6 @@ function withAdvice(message: string): string {
   return message.includes('Non-deterministic execution detected')
     ? `${message}. Its code was changed while it was under way: run the former code again and retry it, or give new code a new task name`
     : message;
-}
-
-function tellFailed({ task, log }: ClaimHolder, error: TaskError): void {
-  const { queue, id, name, attempts } = task;
-  log.warn('task attempt failed', { task: id, name, queue, attempt: attempts, error, then: 'dead' });
 }
 
 /** The SDK's logger takes any values; ours a text. */

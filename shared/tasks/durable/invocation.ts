@@ -48,6 +48,8 @@ export class ExecutionTimedOut extends Error {}
 /** The handler answered something else than a durable function does. */
 export class NotDurable extends Error {}
 
+/** The SDK sends it back, and the row judges a write anyway. */
+const TOKEN = 'leasehold';
 /** The writes that the code of a step has asked for. */
 const step = new AsyncLocalStorage<UserWrite[]>();
 
@@ -91,7 +93,7 @@ class Invocation {
     const operations = journal.operations.visible().map((state) => this.#wire(state));
     const event = {
       DurableExecutionArn: ['leasehold', queue, id, createdAt].map(encodeURIComponent).join(':'),
-      CheckpointToken: this.#token,
+      CheckpointToken: TOKEN,
       ...(operations.length === 0 ? {} : { UpdatedOperationIds: [...updated] }),
       InitialExecutionState: { Operations: [this.#execution(), ...operations] },
     };
@@ -107,11 +109,6 @@ class Invocation {
     if (this.#failure?.isFinal === true) throw this.#failure.error;
     if (!isOutput(output)) throw new NotDurable();
     return output;
-  }
-
-  /** The SDK sends it back, and the row judges a write anyway. */
-  get #token(): string {
-    return String(this.#ports.holder.task.leaseCounter);
   }
 
   #execution(): WireOperation {
@@ -130,7 +127,7 @@ class Invocation {
       try {
         const changed = await this.#checkpoint(Updates);
         const Operations = changed.map((state) => this.#wire(state));
-        return { CheckpointToken: this.#token, NewExecutionState: { Operations } };
+        return { CheckpointToken: TOKEN, NewExecutionState: { Operations } };
       } catch (error) {
         const isFinal = error instanceof JournalLimitError || error instanceof ConfigurationError;
         this.#failure = { error, isFinal };
@@ -149,23 +146,24 @@ class Invocation {
     if (journal.now >= deadlineAt) throw new ExecutionTimedOut();
     // Ended operations are still recorded; new ones do not begin.
     if (updates.every(({ Action }) => Action === 'START')) task.signal.throwIfAborted();
-    if (updates.length > 0) return this.#atWork(() => this.#record(updates));
+    if (updates.length > 0) await this.#atWork(() => this.#record(updates));
     // On a clock of tests without a request, because a busy machine decides how often it is called.
-    const isStill = (await this.#time?.polled(journal.msToWake())) === false;
-    return isStill ? journal.pass() : journal.poll();
+    else if ((await this.#time?.polled(journal.msToWake())) === false) await journal.refresh();
+    else await journal.poll();
+    return journal.operations.takeChanged();
   }
 
   #atWork<T>(work: () => Promise<T>): Promise<T> {
     return this.#time === undefined ? work() : this.#time.during(work);
   }
 
-  async #record(updates: readonly OperationUpdate[]): Promise<readonly OperationState[]> {
+  async #record(updates: readonly OperationUpdate[]): Promise<void> {
     const { journal } = this.#ports;
     // Each is asked, because the answer counts.
     const isSoft = updates.map((update) => this.#isSoft(update)).every(Boolean);
     const asked = await Promise.all(updates.map((update) => this.#askedOf(update)));
     const hasEffects = asked.some(({ effects }) => effects.length > 0);
-    return isSoft && !hasEffects ? journal.soften(asked.map(({ entry }) => entry)) : journal.record(asked);
+    await (isSoft && !hasEffects ? journal.soften(asked.map(({ entry }) => entry)) : journal.record(asked));
   }
 
   /** Whether the SDK does not wait for the record of this change. */
@@ -184,11 +182,8 @@ class Invocation {
 
   async #askedOf(update: OperationUpdate): Promise<Asked> {
     const { journal, holder } = this.#ports;
-    const { leaseCounter } = holder.task;
-    const entry = entryOf(update, journal.now, {
-      secret: () => holder.runtime.ids.unique(),
-      child: () => leaseCounter.toString(36),
-    });
+    const unique = update.Type === 'CALLBACK' ? holder.runtime.ids.unique() : holder.task.leaseCounter.toString(36);
+    const entry = entryOf(update, journal.now, unique);
     const { a, y, i = '' } = entry;
     if (a === 'start' && y === 'CHAINED_INVOKE') {
       const f = this.#ports.taskNameOf(update.ChainedInvokeOptions?.FunctionName ?? '');

@@ -1,7 +1,7 @@
-/** The writes of the holder of a durable task. */
-import type { WriteLimits } from '../../core/lease/stamp.ts';
-import type { Effect, EffectReason, SequencedStamp, Settled } from '../task/task-store.ts';
-import type { Claim, Json, TaskError, TaskRecord } from '../task/task.ts';
+/** What the holder of a durable task writes, and what arrives from outside. */
+import type { Stamp, WriteLimits } from '../../core/lease/stamp.ts';
+import type { Effect, EffectReason, SequencedStamp, Settled, TaskStore } from '../task/task-store.ts';
+import type { Claim, Json, TaskError, TaskKey, TaskRecord } from '../task/task.ts';
 import type { PackedElement } from './packed.ts';
 
 /** The row's part of a journal, by a writer that has folded all of it. */
@@ -44,7 +44,46 @@ export interface JournalEnd {
   readonly apart?: { readonly parts: readonly string[]; readonly arrivals: readonly string[] } | undefined;
 }
 
-export interface JournalStore {
+/** An external event for an operation. */
+export interface Arrival {
+  readonly openKey: string;
+  /** The element of the journal. */
+  readonly element: string;
+  /** Result and error, if they are in a separate row. */
+  readonly content: string | undefined;
+}
+
+type ArriveOutcome =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown' };
+
+interface JournalParts {
+  /** From the oldest to the newest, by name. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Whether none is missing. */
+  readonly isWhole: boolean;
+}
+
+/** Only the bundles of clients and of durable tasks have it. */
+export interface ArrivalStore {
+  /** Refused if the task no longer waits for it, or was written since it was observed. */
+  arrive(observed: TaskRecord, arrival: Arrival, write: Stamp): Promise<ArriveOutcome>;
+  /** Notes a heartbeat of a callback. Refused if the task no longer waits for it. */
+  beat(
+    key: TaskKey,
+    callback: { readonly openKey: string; readonly op: string },
+    now: number,
+  ): Promise<'applied' | 'refused'>;
+  /** The elements of a journal that are no longer in the task's row, as one text for each of their rows. Strongly consistent. */
+  journalParts(task: TaskRecord): Promise<JournalParts>;
+  /** Arrivals in separate rows, by operation. Strongly consistent. */
+  arrivals(key: TaskKey): Promise<ReadonlyMap<string, string>>;
+}
+
+/** A client's store. */
+export type AnsweringStore = TaskStore & ArrivalStore;
+
+export interface JournalStore extends Pick<ArrivalStore, 'journalParts' | 'arrivals'> {
   /** Replaces the row's part of the journal, in one transaction with the effects. Older elements are moved to their own rows before. */
   checkpoint(
     claim: Claim,

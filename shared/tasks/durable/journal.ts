@@ -14,7 +14,7 @@ import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { NEVER } from '../task/batch.ts';
-import type { SequencedStamp } from '../task/task-store.ts';
+import type { SequencedStamp, Settled } from '../task/task-store.ts';
 import type { Claim, JournalInRow, RunningTask, TaskRecord } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
 import { refusalOf } from '../task/user-writes.ts';
@@ -26,7 +26,6 @@ import { joined, openKeyOf, parted } from './entry.ts';
 import type { JournalEnd, JournalPart, JournalStore } from './journal-store.ts';
 import type { Asked } from './asked-entries.ts';
 import { JournalLimitError, ensureEntryFits, inTransactions } from './asked-entries.ts';
-import type { OperationState } from './operations.ts';
 import { Operations } from './operations.ts';
 import { elementsOfPart, packed, partsOf, unpacked } from './packed.ts';
 
@@ -99,15 +98,15 @@ export class Journal {
     if (last?.leaseCounter === task.leaseCounter - 1 && (last.how === 'died' || last.how === 'failed'))
       journal.#soft.push({ a: 'end', t: last.endedAt, e: errorOfEnd(last.how, last.error) });
     if (task.generation > journal.operations.generation)
-      journal.#soften([{ a: 'redrive', t: journal.now, d: task.generation }]);
+      journal.#fold([{ a: 'redrive', t: journal.now, d: task.generation }]);
     return journal;
   }
 
   async #foldAll(): Promise<void> {
-    const { texts, isWhole } = await this.#holder.tasks.journalParts(this.#holder.task);
+    const { texts, isWhole } = await this.#store.journalParts(this.#holder.task);
     if (!isWhole) throw new Error('rows of older elements are gone');
     this.#apart.parts.push(...texts.keys());
-    await this.#fold([...texts.values()].flatMap(elementsOfPart));
+    await this.#read([...texts.values()].flatMap(elementsOfPart));
     this.#updated.clear();
     await this.#take(this.#row);
     this.operations.takeChanged();
@@ -126,31 +125,23 @@ export class Journal {
   }
 
   /** Reads what has arrived since the last write. */
-  async poll(): Promise<readonly OperationState[]> {
+  async poll(): Promise<void> {
     await this.#readRow();
-    return this.pass();
-  }
-
-  /** Lets time pass. @returns what it has changed */
-  async pass(): Promise<readonly OperationState[]> {
     await this.refresh();
-    return this.operations.takeChanged();
   }
 
   /** Folds entries, and writes them later. */
-  async soften(entries: readonly Entry[]): Promise<readonly OperationState[]> {
+  async soften(entries: readonly Entry[]): Promise<void> {
     this.#ensureFits(entries);
-    this.#soften(entries);
+    this.#fold(entries);
     await this.#flush();
-    return this.operations.takeChanged();
   }
 
   /** Folds and writes entries, with what else their transactions do. */
-  async record(asked: readonly Asked[]): Promise<readonly OperationState[]> {
+  async record(asked: readonly Asked[]): Promise<void> {
     this.#ensureFits(asked.map(({ entry }) => entry));
     for (const some of inTransactions(asked)) await this.#write(() => some);
     this.operations.tick(this.now);
-    return this.operations.takeChanged();
   }
 
   /** @returns whether the claim has ended. Otherwise the code can continue */
@@ -170,9 +161,7 @@ export class Journal {
     try {
       await this.#holder.verb('suspended', async (stamp, limits) => {
         const outcome = await this.#store.suspend(this.#claim, write, this.#numbered(stamp), limits);
-        if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#holder.onFollowed();
-        if (outcome.kind === 'applied') return true;
-        if (!this.#isMine(outcome.current)) return false;
+        if (outcome.kind === 'applied' || !this.#isMine(outcome.current)) return hasSettled(this.#holder, outcome);
         ({ current } = outcome);
         throw new NotSuspended();
       });
@@ -193,11 +182,9 @@ export class Journal {
     const isWorthIt = error === undefined && 2 * this.#executionMs > WORTH_EXPIRING_MS;
     const end = { result, error, apart: isWorthIt ? this.#apart : undefined };
     const element = this.#elementOf([...this.#soft, { a: 'end', t: this.now }]);
-    await this.#holder.verb(error === undefined ? 'done' : 'dead', async (stamp, limits) => {
-      const outcome = await this.#store.end(this.#claim, [element], end, this.#numbered(stamp), limits);
-      if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#holder.onFollowed();
-      return outcome.kind === 'applied';
-    });
+    await this.#holder.verb(error === undefined ? 'done' : 'dead', async (stamp, limits) =>
+      hasSettled(this.#holder, await this.#store.end(this.#claim, [element], end, this.#numbered(stamp), limits)),
+    );
   }
 
   /** Ids of operations that have changed since the last invocation. */
@@ -217,7 +204,7 @@ export class Journal {
 
   readonly #beatOf = (op: string): number | undefined => this.#row.beats[op];
 
-  #soften(entries: readonly Entry[]): void {
+  #fold(entries: readonly Entry[]): void {
     for (const entry of entries) this.operations.apply(entry);
     this.#soft.push(...entries);
   }
@@ -230,7 +217,7 @@ export class Journal {
 
   #ensureFits(entries: readonly Entry[]): void {
     entries.forEach(ensureEntryFits);
-    const operations = this.operations.size + entries.filter(({ a }) => a === 'start').length;
+    const operations = this.operations.states.size + entries.filter(({ a }) => a === 'start').length;
     if (operations > OPERATIONS_LIMIT)
       throw new JournalLimitError(
         `the execution has more than ${OPERATIONS_LIMIT} operations: continue in another task`,
@@ -272,7 +259,7 @@ export class Journal {
       const keptUntil = this.now + 2 * this.#executionMs;
       const refused = await this.#send({
         opened: opened.map(({ i = '', c = '' }) => openKeyOf(i, c)),
-        closed: timedOut.flatMap(({ i = '' }) => this.operations.get(i)?.openKey ?? []),
+        closed: timedOut.flatMap(({ i = '' }) => this.operations.states.get(i)?.openKey ?? []),
         hasBeats: opened.some(({ h }) => h !== undefined),
         effects: asked.flatMap(({ effects }) => effects),
         elements: tail,
@@ -346,14 +333,14 @@ export class Journal {
     this.#texts = [...this.#texts, ...texts];
     this.#row = row;
     this.#seen = row.elements.length;
-    await this.#fold(texts);
+    await this.#read(texts);
   }
 
-  async #fold(texts: readonly string[]): Promise<void> {
+  async #read(texts: readonly string[]): Promise<void> {
     const elements = texts.map((text) => JSON.parse(text) as Element);
     const apart = elements.flatMap(({ e }) => e.flatMap(({ l }) => l ?? []));
     this.#apart.arrivals.push(...apart);
-    const contents = apart.length > 0 ? await this.#holder.tasks.arrivals(this.#claim) : new Map<string, string>();
+    const contents = apart.length > 0 ? await this.#store.arrivals(this.#claim) : new Map<string, string>();
     for (const { w, e } of elements)
       for (const entry of parted(e)) {
         const { i } = entry;
@@ -367,11 +354,16 @@ export class Journal {
 
   #giveUp(reason: string): Promise<void> {
     const { tasks, verb } = this.#holder;
-    return verb('cancelled', async (stamp, limits) => {
-      const outcome = await tasks.giveUp(this.#claim, reason, stamp, limits);
-      return outcome.kind === 'applied';
-    });
+    return verb('cancelled', async (stamp, limits) =>
+      hasSettled(this.#holder, await tasks.giveUp(this.#claim, reason, stamp, limits)),
+    );
   }
+}
+
+/** @returns whether the write that ended the claim was applied */
+export function hasSettled({ onFollowed }: ClaimHolder, outcome: Settled): boolean {
+  if (outcome.kind === 'applied' && outcome.isFollowed === true) onFollowed();
+  return outcome.kind === 'applied';
 }
 
 function tailBytesOf({ queue, id, name, input, links, tenant, past, traceparent }: RunningTask): number {

@@ -49,39 +49,23 @@ const END_OF = {
 } as const satisfies Partial<Record<Entry['a'], Status>>;
 
 export class Operations {
-  readonly #states = new Map<string, OperationState>();
+  readonly states = new Map<string, OperationState>();
   /** Ids whose status has changed since `takeChanged`. */
   readonly #changed = new Set<string>();
-  #beganAt: number | undefined;
-  #generation = 0;
-
-  get(id: string): OperationState | undefined {
-    return this.#states.get(id);
-  }
-
-  get size(): number {
-    return this.#states.size;
-  }
-
   /** When the execution began, or was made ready again. Undefined: the journal is empty. */
-  get beganAt(): number | undefined {
-    return this.#beganAt;
-  }
-
+  beganAt: number | undefined;
   /** The generation of the task at its last redrive. */
-  get generation(): number {
-    return this.#generation;
-  }
+  generation = 0;
 
   apply(entry: Entry): void {
     const { a, i, t, b = t } = entry;
-    this.#beganAt ??= b;
+    this.beganAt ??= b;
     if (a === 'redrive') this.#redrive(entry);
     if (i === undefined) return;
-    let state = this.#states.get(i);
+    let state = this.states.get(i);
     if (state === undefined || (a === 'start' && state.status !== 'STARTED' && !isOver(state))) {
       state = started(i, entry, state);
-      this.#states.set(i, state);
+      this.states.set(i, state);
       this.#changed.add(i);
     }
     if (isOver(state) || a === 'start') return;
@@ -102,7 +86,7 @@ export class Operations {
 
   /** Lets time pass for waits and retries. */
   tick(now: number): void {
-    for (const state of this.#states.values()) {
+    for (const state of this.states.values()) {
       if (state.dueAt === undefined || state.dueAt > now) continue;
       if (state.type === 'WAIT' && state.status === 'STARTED') {
         state.status = 'SUCCEEDED';
@@ -115,7 +99,7 @@ export class Operations {
 
   /** Callbacks whose time is over. @param beatOf the time of a callback's last heartbeat */
   timedOut(now: number, beatOf: (id: string) => number | undefined): readonly Entry[] {
-    return [...this.#states.values()].flatMap((state) => {
+    return [...this.states.values()].flatMap((state) => {
       const due = callbackDue(state, beatOf);
       if (due === undefined || due.at > now) return [];
       const e: OperationError = due.isHeartbeat
@@ -128,7 +112,7 @@ export class Operations {
   /** When the execution must run again, if nobody wakes it before. Infinity: when somebody does. */
   wakeAt(beatOf: (id: string) => number | undefined): number {
     let at = Infinity;
-    for (const state of this.#states.values()) {
+    for (const state of this.states.values()) {
       if (isOver(state)) continue;
       const dueAt = state.type === 'CALLBACK' ? callbackDue(state, beatOf)?.at : state.dueAt;
       if (dueAt !== undefined) at = Math.min(at, dueAt);
@@ -137,7 +121,7 @@ export class Operations {
   }
 
   takeChanged(): readonly OperationState[] {
-    const changed = [...this.#changed].flatMap((id) => this.#states.get(id) ?? []);
+    const changed = [...this.#changed].flatMap((id) => this.states.get(id) ?? []);
     this.#changed.clear();
     return changed;
   }
@@ -147,22 +131,22 @@ export class Operations {
     const hides = (state: OperationState): boolean =>
       isOver(state) && state.type === 'CONTEXT' && state.replaysChildren !== true;
     const isVisible = ({ parent }: OperationState): boolean => {
-      const above = parent === undefined ? undefined : this.#states.get(parent);
+      const above = parent === undefined ? undefined : this.states.get(parent);
       return above === undefined || (!hides(above) && isVisible(above));
     };
-    return [...this.#states.values()].filter(isVisible);
+    return [...this.states.values()].filter(isVisible);
   }
 
   #redrive({ t, d = 0 }: Entry): void {
-    this.#beganAt = t;
-    this.#generation = d;
-    const again = [...this.#states.values()].filter((state) => {
-      const above = this.#states.get(state.parent ?? '');
+    this.beganAt = t;
+    this.generation = d;
+    const again = [...this.states.values()].filter((state) => {
+      const above = this.states.get(state.parent ?? '');
       // Its callback has another id, so the step that sends the id must run again.
       const asksAgain = above?.subType === 'WaitForCallback' && REDRIVEN.has(above.status);
       return REDRIVEN.has(state.status) || asksAgain;
     });
-    for (const { id } of again) this.#states.delete(id);
+    for (const { id } of again) this.states.delete(id);
   }
 }
 

@@ -10,15 +10,10 @@ import type { OperationState } from './operations.ts';
 const ACTION_OF = { START: 'start', SUCCEED: 'succeed', FAIL: 'fail', RETRY: 'retry', CANCEL: 'cancel' } as const;
 
 /** @param unique makes the key of an operation that waits for something from outside */
-export function entryOf(
-  update: OperationUpdate,
-  t: number,
-  unique: { readonly secret: () => string; readonly child: () => string },
-): Entry {
+export function entryOf(update: OperationUpdate, t: number, unique: string): Entry {
   const { Id, Type, Action, ParentId, Name, SubType, Payload, Error: error, CallbackOptions } = update;
   const a = ACTION_OF[Action ?? 'START'];
   const y = Type ?? 'STEP';
-  const uniqueOf = { CHAINED_INVOKE: unique.child, CALLBACK: unique.secret }[y as string];
   // The differing parts come first, because that deflates better.
   return defined({
     i: Id,
@@ -33,7 +28,7 @@ export function entryOf(
     d: positive(secondsOf(update)),
     h: positive(CallbackOptions?.HeartbeatTimeoutSeconds),
     x: update.ContextOptions?.ReplayChildren === true ? (true as const) : undefined,
-    c: a === 'start' ? uniqueOf?.() : undefined,
+    c: a === 'start' && (y === 'CHAINED_INVOKE' || y === 'CALLBACK') ? unique : undefined,
     t,
   });
 }

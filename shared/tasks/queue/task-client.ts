@@ -1,6 +1,5 @@
 /** Client API of tasks: enqueue, read, wait, count. */
 import { defined } from '../../core/defined.ts';
-import { Callbacks } from '../durable/callbacks.ts';
 import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
 import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -49,8 +48,6 @@ const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
 /** Enqueues tasks, one or many, and reads them. It does not run tasks. */
 export class TaskClient {
-  /** Answers of callbacks, for durable tasks that wait for them. */
-  readonly callbacks: Callbacks;
   readonly #store: TaskStore;
   readonly #runtime: Runtime;
   readonly #queue: string;
@@ -71,7 +68,6 @@ export class TaskClient {
     this.#store = ports.store;
     this.#runtime = ports.runtime;
     this.#queue = validName('queue', options.queue ?? DEFAULT_QUEUE);
-    this.callbacks = new Callbacks(ports, this.#queue);
     this.#spans = options.spans;
     this.#writer = new TaskWriter(ports, options);
     this.#hasPayloadStore = options.payloads !== undefined;

@@ -138,19 +138,6 @@ export interface ClaimLimits extends WriteLimits {
   readonly hasTurn?: boolean | undefined;
 }
 
-type ArriveOutcome =
-  | { readonly kind: 'applied' }
-  | { readonly kind: 'refused'; readonly earlierAttempt: 'none' | 'unknown' };
-
-/** An external event for an operation of a durable task. */
-export interface Arrival {
-  readonly openKey: string;
-  /** The element of the journal. */
-  readonly element: string;
-  /** Result and error, if they are in a separate row. */
-  readonly content: string | undefined;
-}
-
 /** Stores tasks. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */
 export interface TaskStore {
   /** The table's name, which is part of the tasks' sequencers. */
@@ -301,29 +288,10 @@ export interface TaskStore {
   release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Makes the task ready again at `readyAt`, attempt refunded. */
   snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** Refused if the task no longer waits for it, or was written since it was observed. */
-  arrive(observed: TaskRecord, arrival: Arrival, write: Stamp): Promise<ArriveOutcome>;
-  /** Notes a heartbeat of a callback. Refused if the task no longer waits for it. */
-  beat(
-    key: TaskKey,
-    callback: { readonly openKey: string; readonly op: string },
-    now: number,
-  ): Promise<'applied' | 'refused'>;
-  /** The elements of a journal that are no longer in the task's row, as one text for each of their rows. Strongly consistent. */
-  journalParts(task: TaskRecord): Promise<JournalParts>;
-  /** Arrivals in separate rows, by operation. Strongly consistent. */
-  arrivals(key: TaskKey): Promise<ReadonlyMap<string, string>>;
   /** The parts of stores of further rows, such as the journal's. They are only in the bundles that need them. */
   readonly parts: unknown;
   /** Refused if it arrives after a later write. */
   progress(claim: Claim, progress: Json, write: SequencedStamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
-}
-
-export interface JournalParts {
-  /** From the oldest to the newest, by name. */
-  readonly texts: ReadonlyMap<string, string>;
-  /** Whether none is missing. */
-  readonly isWhole: boolean;
 }
 
 /** An effect in the transaction that ends a task: a user's write, or a new task. */

@@ -16,7 +16,7 @@ import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { queryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { storedText } from '../../../dynamo/engine/stored-json.ts';
-import type { Arrival } from '../../task/task-store.ts';
+import type { Arrival } from '../../durable/journal-store.ts';
 import type { TaskKey, TaskRecord } from '../../task/task.ts';
 import { andLeave, moveInTime } from './place.ts';
 
@@ -97,13 +97,13 @@ export function beat(
   });
 }
 
-export function pageOfArrivals(table: string, { queue, id }: TaskKey, after: unknown): Statement<'query'> {
-  const { pk } = arrivalKey(queue, id, '');
-  return queryStatement('arrival.page', table, '#pk = :pk', { ':pk': pk }, { after, ConsistentRead: true });
-}
-
-/** Also rows of other work under the id, and of writes that were refused afterwards. */
-export function pageOfParts(table: string, { queue, id }: TaskKey, after: unknown): Statement<'query'> {
-  const { pk } = journalKey(queue, id, '');
-  return queryStatement('journal.page', table, '#pk = :pk', { ':pk': pk }, { after, ConsistentRead: true });
+/** `journal.page`: also rows of other work under the id, and of writes that were refused afterwards. */
+export function pageOf(
+  verb: 'arrival.page' | 'journal.page',
+  table: string,
+  { queue, id }: TaskKey,
+  after: unknown,
+): Statement<'query'> {
+  const { pk } = (verb === 'arrival.page' ? arrivalKey : journalKey)(queue, id, '');
+  return queryStatement(verb, table, '#pk = :pk', { ':pk': pk }, { after, ConsistentRead: true });
 }

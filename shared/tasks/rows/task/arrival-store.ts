@@ -4,20 +4,21 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/statement.ts';
-import type { TaskStore } from '../../task/task-store.ts';
+import type { ArrivalStore } from '../../durable/journal-store.ts';
+import type { TaskKey } from '../../task/task.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
-import { arrive, beat, pageOfArrivals, pageOfParts, putArrival } from './arrival-statements.ts';
+import { arrive, beat, pageOf, putArrival } from './arrival-statements.ts';
 
-export type ArrivalStore = Pick<TaskStore, 'arrive' | 'beat' | 'journalParts' | 'arrivals'>;
-
-export function createArrivalStore(sender: Sender, { table, shards }: TaskStoreOptions): ArrivalStore {
-  const rowsOf = async (page: (after: unknown) => Statement<'query'>): Promise<readonly DynamoItem[]> => {
+export function createArrivalStore(
+  sender: Sender,
+  { table, shards }: Pick<TaskStoreOptions, 'table' | 'shards'>,
+): ArrivalStore {
+  const rowsOf = async (verb: Parameters<typeof pageOf>[0], task: TaskKey): Promise<readonly DynamoItem[]> => {
     const rows: DynamoItem[] = [];
     let after: unknown;
     do {
-      const { Items = [], LastEvaluatedKey } = await sender.read(page(after));
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOf(verb, table, task, after));
       rows.push(...Items);
       after = LastEvaluatedKey;
     } while (after !== undefined);
@@ -41,7 +42,7 @@ export function createArrivalStore(sender: Sender, { table, shards }: TaskStoreO
 
     async journalParts(task) {
       let part = task.journal?.part;
-      const rows = part === undefined ? [] : await rowsOf((after) => pageOfParts(table, task, after));
+      const rows = part === undefined ? [] : await rowsOf('journal.page', task);
       const byName = new Map(rows.map((row) => [nameIn(row), new ItemReader(row)]));
       const texts: [string, string][] = [];
       while (part !== undefined) {
@@ -56,7 +57,7 @@ export function createArrivalStore(sender: Sender, { table, shards }: TaskStoreO
     },
 
     async arrivals(task) {
-      const rows = await rowsOf((after) => pageOfArrivals(table, task, after));
+      const rows = await rowsOf('arrival.page', task);
       const withText = rows.filter(({ text }) => text !== undefined);
       return new Map(withText.map((row) => [nameIn(row), new ItemReader(row).text('text', JOURNAL_TEXT_LIMIT_BYTES)]));
     },

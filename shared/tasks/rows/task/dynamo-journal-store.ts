@@ -5,7 +5,7 @@ import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { arrivalKey, journalKey } from '../../../dynamo/engine/keys.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { JournalStore } from '../../durable/journal-store.ts';
-import { ignoreOutage } from './arrival-store.ts';
+import { createArrivalStore, ignoreOutage } from './arrival-store.ts';
 import { spawnedIn } from './change-parts.ts';
 import type { TaskStoreParts } from './dynamo-task-store.ts';
 import { endDurable, expireRow, putJournalPart, suspendTask, writeJournal } from './journal-statements.ts';
@@ -15,6 +15,7 @@ export function createJournalStore(tasks: { readonly parts: unknown }): JournalS
   const { sender, endings, options } = tasks.parts as TaskStoreParts;
   const { table, shards, onCreated } = options;
   return {
+    ...createArrivalStore(sender, options),
     async checkpoint(claim, write, stamp, limits) {
       const { newParts, keptUntil, effects } = write;
       for (const part of newParts)

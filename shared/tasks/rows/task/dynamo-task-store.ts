@@ -9,8 +9,6 @@ import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.t
 import { decodeBatch, createBatch, readBatch } from '../batch-statements.ts';
 import { decodeTask } from './task-codec.ts';
 import { spawnedIn } from './change-parts.ts';
-import type { ArrivalStore } from './arrival-store.ts';
-import { createArrivalStore } from './arrival-store.ts';
 import { SharedWrites } from './shared-writes.ts';
 import { TaskEndings } from './task-endings.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
@@ -44,12 +42,11 @@ export interface TaskStoreParts {
 export function createTaskStore(sender: Sender, options: TaskStoreOptions): TaskStore {
   const reader = createTaskReader(sender, options.table);
   const attempts = new AttemptStore(sender, options, reader);
-  const added = { ...createEnqueueStore(sender, options), ...createArrivalStore(sender, options) };
-  return Object.assign(attempts, added, reader, { getTurns: attempts.turnsBy(reader) });
+  return Object.assign(attempts, createEnqueueStore(sender, options), reader, { getTurns: attempts.turnsBy(reader) });
 }
 
 /** The writes of workers, and of contenders of a dead worker: the beginning of an attempt, its records, and its end. */
-class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof ArrivalStore | keyof TaskReader> {
+class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof TaskReader> {
   readonly table: string;
   readonly parts: TaskStoreParts;
   readonly #sender: Sender;

@@ -28,7 +28,7 @@ import { defined } from '../../../core/defined.ts';
 import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { journalKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedText } from '../../../dynamo/engine/stored-json.ts';
@@ -171,30 +171,27 @@ export function endDurable(
   stamp: SequencedStamp & EndStamp,
 ): Statement<'update'> {
   const leave = leaveFor(stamp);
-  const isDead = error !== undefined;
-  const values: Values = {
-    ...mineValues(claim),
-    ...finishValues(isDead ? 'dead' : 'done', stamp),
-    ':elements': [...elements],
-    ':none': [],
-    ':sequence': stamp.sequence,
-  };
-  const parts = {
+  const end =
+    error === undefined
+      ? {
+          effect: `${result === undefined ? '' : ', #result = :result'}${leave.set} ${leave.remove}, #open`,
+          values: { ...leave.values, ...defined({ ':result': result }) },
+        }
+      : { effect: `, #lastError = :error, ${LIST_AS_DEAD} ${LEAVE_READY}`, values: deathValues(claim, error, stamp) };
+  return updateStatement(error === undefined ? 'task.complete' : 'task.discard', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
+    effect: `${FINISH}, ${APPEND}${end.effect}`,
     omitsNewRow: true,
-  };
-  if (!isDead)
-    return updateStatement('task.complete', {
-      ...parts,
-      effect: `${FINISH}, ${APPEND}${result === undefined ? '' : ', #result = :result'}${leave.set} ${leave.remove}, #open`,
-      values: { ...values, ...leave.values, ...defined({ ':result': result }) },
-    });
-  return updateStatement('task.discard', {
-    ...parts,
-    effect: `${FINISH}, ${APPEND}, #lastError = :error, ${LIST_AS_DEAD} ${LEAVE_READY}`,
-    values: { ...values, ...deathValues(claim, error, stamp) },
+    values: {
+      ...mineValues(claim),
+      ...finishValues(error === undefined ? 'done' : 'dead', stamp),
+      ':elements': [...elements],
+      ':none': [],
+      ':sequence': stamp.sequence,
+      ...end.values,
+    },
   });
 }
 

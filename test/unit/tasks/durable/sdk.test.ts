@@ -13,7 +13,7 @@ async function startsOf(code: (ctx: DurableContext) => Promise<unknown>): Promis
   const operations = new Operations();
   const seen: Record<string, string[]> = {};
   const see = (name: string | undefined, what: string): void => void (seen[name ?? ''] ??= []).push(what);
-  const unique = { secret: () => 's', child: () => 'c' };
+  const unique = 'unique';
   const client: DurableExecutionClient = {
     checkpoint: async ({ Updates = [] }) => {
       for (const update of Updates) {

@@ -110,7 +110,6 @@ const WITHOUT_LIMITS = {
   tasks: [
     ...['enqueue', 'get', 'replace', 'follow', 'renew', 'page', 'pageOfGroups', 'getKeys', 'getTurns', 'getMany'],
     ...['putPayload', 'enqueueWith', 'createBatch', 'getBatch', 'getFailure', 'markDead', 'cancel', 'expire'],
-    ...['arrive', 'beat', 'arrivals', 'journalParts'],
   ],
   queues: ['get', 'glance', 'change', 'noteUse', 'noteStarts', 'listFinished'],
 };
