@@ -12,7 +12,7 @@ import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
 import type { BatchCounts } from '../shared/tasks/task/batch.ts';
 import type { EndedEntry } from '../shared/tasks/task/ended-list.ts';
 import type { NameNumbers } from '../shared/tasks/queue/ended-numbers.ts';
-import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
+import type { Json, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
 
 /** The connection of the console, and its rights. */
 export interface ConnectionInfo {
@@ -62,7 +62,6 @@ export interface QueueFigures extends Pick<
 export interface Reading {
   readonly at: number;
   readonly backlog: number;
-  readonly running: number;
   readonly dead: number;
   readonly workers: number;
   readonly oldestReadyAgeMs: number;
@@ -107,7 +106,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 export interface TaskLine extends Pick<
   TaskRecord,
-  'id' | 'name' | 'state' | 'priority' | 'attempts' | 'leaseCounter' | 'claimedAt' | 'session' | 'tenant' | 'label'
+  'id' | 'name' | 'state' | 'priority' | 'attempts' | 'claimedAt' | 'session' | 'tenant' | 'label'
 > {
   /** When it is, or was, due; absent once it has ended. */
   readonly readyAt: number | undefined;
@@ -241,10 +240,7 @@ export interface TaskView {
 
 export type SessionStanding = 'live' | 'expired' | 'damaged' | 'ended' | 'lost';
 
-export interface SessionLine extends Pick<
-  SessionRecord,
-  'id' | 'name' | 'node' | 'createdAt' | 'expiresAt' | 'ttlMs' | 'lockDelayMs' | 'renewals'
-> {
+export interface SessionLine extends Pick<SessionRecord, 'id' | 'name' | 'node' | 'createdAt' | 'ttlMs'> {
   readonly standing: SessionStanding;
   /** By its holder's clock, when it was renewed last; null without a TTL. */
   readonly renewedAt: number | null;
@@ -291,15 +287,12 @@ export interface OccurrenceLine {
 }
 
 /** Without the input of its tasks, which may be large or private. */
-export interface ScheduleLine extends Omit<
+export interface ScheduleLine extends Pick<
   ScheduleDefinition,
-  'input' | 'options' | 'toleranceMs' | 'startAt' | 'endAt' | 'jitterMs'
+  'queue' | 'name' | 'task' | 'cron' | 'zone' | 'missed' | 'overlap'
 > {
-  readonly priority: Priority;
   /** Since when it is paused; null: it is not. */
   readonly pausedAt: number | null;
-  /** Null when no occurrence ever comes again. */
-  readonly nextAt: number | null;
   /** Past occurrences without a task that the schedule has not skipped yet. */
   readonly overdue: Count;
   /** The last occurrences, oldest first, and the next one. */

@@ -146,7 +146,6 @@ export class OverviewReader {
     this.#readings.push({
       at,
       backlog: sum(({ due }) => sumOf(due)),
-      running: sum(({ running }) => running),
       dead: sum(({ dead }) => dead.count),
       workers: sum(({ workers }) => workers.live),
       oldestReadyAgeMs: Math.max(0, ...figures.map(({ oldestReadyAgeMs }) => oldestReadyAgeMs ?? 0)),

@@ -35,7 +35,7 @@ async function* listed({ schedules }: Stores, queues: readonly string[]): AsyncG
 }
 
 async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {
-  const { queue, name, task, cron, zone, options, missed, overlap, pausedAt, nextAt } = schedule;
+  const { queue, name, task, cron, zone, missed, overlap, pausedAt } = schedule;
   const { past, coming, overdue } = timesOf(schedule, now);
   const rows = await tasks.getMany(past.map((at) => ({ queue, id: occurrenceTaskId(schedule, at) })));
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -45,11 +45,9 @@ async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number):
     task,
     cron,
     zone,
-    priority: options.priority ?? 'normal',
     missed,
     overlap,
     pausedAt: pausedAt ?? null,
-    nextAt: Number.isFinite(nextAt) ? nextAt : null,
     overdue,
     occurrences: [
       ...past.map((at) => occurrenceLine(schedule, at, byId)),

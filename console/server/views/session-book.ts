@@ -83,7 +83,7 @@ export class SessionBook {
     const session = this.#known.get(id)?.session;
     const standing = this.standing(id);
     if (session === undefined || standing === undefined) return undefined;
-    const { name, node, createdAt, expiresAt, ttlMs, lockDelayMs, renewals } = session;
+    const { name, node, createdAt, expiresAt, ttlMs } = session;
     const isOver = session.status === 'invalid';
     return {
       id,
@@ -91,10 +91,7 @@ export class SessionBook {
       node,
       standing,
       createdAt,
-      expiresAt,
       ttlMs,
-      lockDelayMs,
-      renewals,
       holds,
       renewedAt: expiresAt === null || ttlMs === null ? null : expiresAt - ttlMs,
       endedAt: isOver ? session.invalidatedAt : undefined,

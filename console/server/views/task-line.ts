@@ -7,14 +7,13 @@ import type { TaskLine } from '../../model.ts';
 const ERROR_SHOWN = 160;
 
 export function lineOf(task: TaskRecord, now: number): TaskLine {
-  const { id, name, state, priority, attempts, leaseCounter, claimedAt, session, lastError, cancellation } = task;
+  const { id, name, state, priority, attempts, claimedAt, session, lastError, cancellation } = task;
   return {
     id,
     name,
     state,
     priority,
     attempts,
-    leaseCounter,
     claimedAt,
     session,
     readyAt: 'readyAt' in task ? task.readyAt : undefined,
