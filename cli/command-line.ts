@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
-import { refuseUnknownVerb } from './bare-nouns.ts';
-import { everyCommand } from './command-tree.ts';
+import { everyCommand, refuseUnknownVerb } from './command-tree.ts';
 import type { Action, Context, Environment, Satellites } from './context.ts';
 import type { ExitCode } from './exit.ts';
 import { EXIT, failureOf } from './exit.ts';

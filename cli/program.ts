@@ -74,7 +74,7 @@ export async function createProgram(
   for (const command of commands) program.addCommand(command(bind));
   program.addCommand(bind(new Command('version').summary('print the version'), printVersion));
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
-  // An operand of `list` is probably a verb; see `bare-nouns.ts`.
+  // An operand of `list` is probably a verb; see `refuseUnknownVerb`.
   for (const command of everyCommand(program)) if (command.name() === 'list') command.allowExcessArguments();
   return program;
 }

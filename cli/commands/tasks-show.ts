@@ -12,9 +12,8 @@ import { factsOf, moment, momentAndAge, plural, printable, queueFlag, shellWord,
 import type { Awaited } from '../queue/durable-history.ts';
 import { awaitedBy, awaitedText, durableHistory, durableText } from '../queue/durable-history.ts';
 import type { QueueOptions } from '../queue/options.ts';
-import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
+import { dueText, holderText, stateOf, stateText, waitsForKey } from '../queue/task-words.ts';
 import { timeLineText } from '../queue/time-line.ts';
-import { waitsForKey } from '../queue/waits-for-key.ts';
 
 export function tasksShowCommand(bind: Bind): Command {
   const command = new Command('show').argument('<id>', 'its id', name).description('Shows one task and its history.');

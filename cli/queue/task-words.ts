@@ -2,7 +2,7 @@
 import { judgeSession } from '../../shared/session/session-record.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { NEVER } from '../../shared/tasks/task/batch.ts';
-import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { ReadyTask, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { plural, relative } from '../output.ts';
 
 /** A waiting task is ready once it is due. A waiting durable task is suspended. */
@@ -26,6 +26,13 @@ export function dueText(task: TaskRecord, now: number): string {
   if (waitsForChildren(task)) return 'when its children have ended';
   const at = relative(task.readyAt, now);
   return isSuspended(task, now) && task.journal?.open.size !== 0 ? `${at}, or when it is answered` : at;
+}
+
+/** Describes what a due task of a key waits for. */
+export function waitsForKey({ links }: Pick<ReadyTask, 'links'>): string {
+  const { key, limit, rate } = links?.concurrency ?? {};
+  const atATime = `${limit} at a time`;
+  return `waits for a place of its key ${key}, which has ${rate === undefined ? atATime : `${atATime} and a rate`}`;
 }
 
 /** Describes the session that runs a task. If it has ended, says that the task waits to be taken over. */
