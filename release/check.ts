@@ -34,8 +34,8 @@ const project = mkdtempSync(path.join(tmpdir(), 'leasehold-consumer-'));
 let engine: Engine | undefined;
 
 try {
-  step('build', () => run('node', ['release/build.ts'], ROOT));
-  const tarball = step('npm pack', () => {
+  await step('build', () => run('node', ['release/build.ts'], ROOT));
+  const tarball = await step('npm pack', () => {
     const [packed] = JSON.parse(run('npm', ['pack', './dist', '--json', '--pack-destination', project], ROOT)) as [
       { readonly filename: string; readonly size: number; readonly entryCount: number },
     ];
@@ -45,31 +45,31 @@ try {
       value: path.join(project, packed.filename),
     };
   });
-  const create = step('npm pack, of create-leasehold', () => {
+  const create = await step('npm pack, of create-leasehold', () => {
     const [packed] = JSON.parse(
       run('npm', ['pack', './release/create', '--json', '--pack-destination', project], ROOT),
     ) as [{ readonly filename: string; readonly version: string }];
     if (!path.basename(tarball).endsWith(`-${packed.version}.tgz`)) throw new Error(`its version is ${packed.version}`);
     return { say: packed.filename, value: path.join(project, packed.filename) };
   });
-  step('publint', () => run(bin('publint'), [tarball, '--strict'], ROOT));
-  step('are the types wrong', () => {
+  await step('publint', () => run(bin('publint'), [tarball, '--strict'], ROOT));
+  await step('are the types wrong', () => {
     run(bin('attw'), [tarball, '--profile', 'esm-only'], ROOT);
     return 'no, for node16 from ES modules and for bundlers';
   });
-  await stepAsync('leasehold init, in an empty folder', () => tryProjects({ leasehold: tarball, create }));
+  await step('leasehold init, in an empty folder', () => tryProjects({ leasehold: tarball, create }));
   cpSync(CONSUMER, project, { recursive: true });
-  step('npm install', () => {
+  await step('npm install', () => {
     install(tarball);
     return { say: installed(path.join(project, 'node_modules')) };
   });
-  step('import from an ES module', () => run('node', ['module.mjs'], project));
-  step('require from CommonJS', () => run('node', ['common.cjs'], project));
-  step('npx leasehold', () => leasehold('cost', '--tasks-per-day', '1e6'));
+  await step('import from an ES module', () => run('node', ['module.mjs'], project));
+  await step('require from CommonJS', () => run('node', ['common.cjs'], project));
+  await step('npx leasehold', () => leasehold('cost', '--tasks-per-day', '1e6'));
   // Bare: the front answers in this process, which waits for each command with its event loop blocked.
   engine = await startEngine({ kind: 'embedded', isBare: true });
   const endpoint = ['--endpoint', engine.endpoint];
-  step('a queue of its own, by npx leasehold', () => {
+  await step('a queue of its own, by npx leasehold', () => {
     leasehold('up', ...endpoint);
     leasehold('enqueue', 'greet', '{"name": "world"}', '--id', 'first', '--entry', 'greetings.ts', ...endpoint);
     leasehold('work', '--entry', 'greetings.ts', '--until-drained', ...endpoint);
@@ -80,18 +80,18 @@ try {
     if (state !== 'done') throw new Error(`the task is ${state}`);
     return `a task in TypeScript is done, with the result ${JSON.stringify(result)}`;
   });
-  step('a job under a lock, by npx leasehold', () =>
+  await step('a job under a lock, by npx leasehold', () =>
     leasehold('run', '--lock', 'nightly', ...endpoint, '--', process.execPath, '--print', '"it ran"'),
   );
   const enqueue = (task: string, input: string, at: string, ...options: string[]): void => {
     leasehold('enqueue', task, input, '--endpoint', at, ...options);
   };
   const { endpoint: table } = engine;
-  await stepAsync('leasehold dev, with a change of code', () => tryDev(project, enqueue));
-  await stepAsync('the worker of a container', () =>
+  await step('leasehold dev, with a change of code', () => tryDev(project, enqueue));
+  await step('the worker of a container', () =>
     tryContainer(project, (task, input, at) => enqueue(task, input, at, '--queue', 'container'), table),
   );
-  step('a function that only enqueues, bundled', () => {
+  await step('a function that only enqueues, bundled', () => {
     const bundle = path.join(project, 'enqueuer-bundle.mjs');
     const options = ['--bundle', '--minify', '--platform=node', '--format=esm', '--external:@aws-sdk/*'];
     run(bin('esbuild'), [path.join(project, 'enqueuer.mjs'), ...options, `--outfile=${bundle}`], project);
@@ -99,19 +99,19 @@ try {
     if (size > MOST_ENQUEUER_BYTES) throw new Error(`it has ${kilobytes(size)}`);
     return kilobytes(size);
   });
-  step('leasehold/edge, bundled for no platform', () => {
+  await step('leasehold/edge, bundled for no platform', () => {
     const bundle = path.join(project, 'edge-bundle.js');
     const entry = path.join(project, 'edge.mjs');
     const options = ['--bundle', '--platform=neutral', '--format=esm', `--outfile=${bundle}`];
     run(bin('esbuild'), [entry, ...options], project);
     return run('node', [bundle], project);
   });
-  step('types, seen from a TypeScript module and from CommonJS', () => {
+  await step('types, seen from a TypeScript module and from CommonJS', () => {
     install(...typeTools());
     run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.'], project);
     return 'they check, those of the library included';
   });
-  step('leasehold/durable, without the SDK and with it', () => {
+  await step('leasehold/durable, without the SDK and with it', () => {
     const { status, stderr } = spawnSync(process.execPath, ['durable.mjs'], { cwd: project, encoding: 'utf8' });
     if (status === 0 || !stderr.includes(`Cannot find package '${DURABLE_SDK}'`))
       throw new Error(`without the SDK, it is not named as missing:\n${stderr}`);
@@ -120,15 +120,15 @@ try {
     run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.durable.json'], project);
     return run('node', ['durable.mjs'], project);
   });
-  const newest = step('cdk synth of an app that adopts TaskWorkers', () =>
+  const newest = await step('cdk synth of an app that adopts TaskWorkers', () =>
     synthesize(pinned('aws-cdk-lib', 'constructs', 'esbuild')),
   );
-  step(`cdk synth with the oldest CDK that is accepted, ${OLDEST_CDK}`, () => {
+  await step(`cdk synth with the oldest CDK that is accepted, ${OLDEST_CDK}`, () => {
     const { value } = synthesize([`aws-cdk-lib@${OLDEST_CDK}`, `constructs@${OLDEST_CONSTRUCTS}`]);
     if (value !== newest) throw new Error('its template differs from that of the newest');
     return 'the template is identical';
   });
-  step(`cdk synth with ${TOO_OLD_CDK}`, () => {
+  await step(`cdk synth with ${TOO_OLD_CDK}`, () => {
     install('--legacy-peer-deps', TOO_OLD_CDK);
     const { status, stderr } = spawnSync(process.execPath, ['cdk-app.mjs'], { cwd: project, encoding: 'utf8' });
     if (status === 0 || !stderr.includes('has no Node.js 24 runtime'))
@@ -143,22 +143,13 @@ try {
   rmSync(project, { recursive: true, force: true });
 }
 
-function step<Value = undefined>(
-  what: string,
-  work: () => string | { readonly say: string; readonly value?: Value },
-): Value {
+async function step<Value = undefined>(what: string, work: () => Said<Value> | Promise<Said<Value>>): Promise<Value> {
   const begun = performance.now();
-  const result = work();
+  const result = await work();
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   const { say, value } = typeof result === 'string' ? { say: lastLine(result) } : result;
   console.log(`${what} (${seconds} s): ${say}`);
   return value as Value;
-}
-
-async function stepAsync(what: string, work: () => Promise<string>): Promise<void> {
-  const begun = performance.now();
-  const said = await work();
-  console.log(`${what} (${((performance.now() - begun) / 1000).toFixed(1)} s): ${said}`);
 }
 
 /** @returns its output */
@@ -231,6 +222,8 @@ function broughtBy(packages: Installed['packages'], isRoot: (name: string) => bo
   visit(LEASEHOLD, Object.keys(packages[LEASEHOLD]?.dependencies ?? {}).filter(isRoot));
   return found;
 }
+
+type Said<Value> = string | { readonly say: string; readonly value?: Value };
 
 interface Installed {
   readonly packages: Readonly<Record<string, { readonly dependencies?: Readonly<Record<string, string>> }>>;

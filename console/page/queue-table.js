@@ -126,7 +126,7 @@ function stack(figures) {
 }
 
 /** @param {QueueFigures} figures */
-export function runningText(figures) {
+function runningText(figures) {
   const { checked, running, isMore } = figures;
   return checked < backlogOf(figures) || isMore ? `≥ ${running} (${checked} oldest checked)` : whole(running);
 }
@@ -138,35 +138,33 @@ export function runningText(figures) {
  * @returns {Child}
  */
 function actsOf({ queue, isPaused, pausedTenants, dead }, now, refresh) {
+  const shared = { target: queue, onDone: refresh, class: 'small' };
   return [
     dead.count > 0 &&
       actButton('Retry dead…', {
+        ...shared,
         title: `Retry ${counted(dead)} dead tasks of ${queue}`,
         target: `tasks of ${queue}`,
         consequence:
           'Every task of the queue that is dead by now becomes ready again, with all its attempts; its history is kept.',
         confirm: 'Retry dead tasks',
         act: { verb: 'queue.retry', queue, diedUntil: now },
-        onDone: refresh,
-        class: 'small',
       }),
     !isPaused &&
       actButton('Pause…', {
+        ...shared,
         title: `Pause ${queue}`,
-        target: queue,
         consequence:
           'No task of it, or of the tenant, is claimed any more, within a few seconds. What runs goes on to its end, and adding goes on.',
         confirm: 'Pause',
         act: { verb: 'queue.pause', queue },
         fields: field('Tenant', { name: 'tenant', autofocus: false }, 'Optional: to pause the tasks of one tenant.'),
         read: tenantIn,
-        onDone: refresh,
-        class: 'small',
       }),
     (isPaused || pausedTenants.length > 0) &&
       actButton('Resume…', {
+        ...shared,
         title: `Resume ${queue}`,
-        target: queue,
         consequence: 'Workers claim its tasks, or those of the tenant, again within a few seconds.',
         confirm: 'Resume',
         act: { verb: 'queue.resume', queue },
@@ -185,8 +183,6 @@ function actsOf({ queue, isPaused, pausedTenants, dead }, now, refresh) {
           suggestions('paused-tenants', pausedTenants),
         ],
         read: tenantIn,
-        onDone: refresh,
-        class: 'small',
       }),
   ];
 }

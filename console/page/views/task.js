@@ -248,46 +248,36 @@ function childrenOffer(batch, units, refresh) {
  */
 function acts(found, { data: { now, waitsForChildren }, refresh }) {
   const { queue, id, leaseCounter, state } = found;
-  const act = (/** @type {'task.run-now' | 'task.retry' | 'task.cancel'} */ verb) => ({
-    verb,
-    queue,
-    id,
-    leaseCounter,
-  });
+  /** @param {'task.run-now' | 'task.retry' | 'task.cancel'} verb */
+  const shared = (verb) => ({ target: id, act: { verb, queue, id, leaseCounter }, onDone: refresh });
   const isWaiting = state === 'ready' && found.readyAt > now && !waitsForChildren;
   return [
     found.payload === undefined &&
       button('Run again with this input…', () => void askForTask({ queue, name: found.name, input: found.input })),
     isWaiting &&
       actButton('Run now…', {
+        ...shared('task.run-now'),
         title: `Make ${id} due now`,
         consequence: 'The task is due at once; a worker claims it with its next poll.',
         confirm: 'Run task now',
-        target: id,
-        act: act('task.run-now'),
-        onDone: refresh,
       }),
     (state === 'dead' || state === 'cancelled') &&
       actButton('Retry…', {
+        ...shared('task.retry'),
         title: `Retry ${id}`,
-        target: id,
         consequence: 'The task becomes ready, with all its attempts; its history and its token are kept.',
         confirm: 'Retry task',
-        act: act('task.retry'),
-        onDone: refresh,
       }),
     (state === 'ready' || state === 'running') &&
       actButton('Cancel…', {
+        ...shared('task.cancel'),
         title: `Cancel ${id}`,
-        target: id,
         isFinal: state === 'running',
         consequence:
           state === 'running'
             ? 'Its worker learns of it with its next heartbeat and stops, unless the task completes first.'
             : 'The task will not run.',
         confirm: 'Cancel task',
-        act: act('task.cancel'),
-        onDone: refresh,
       }),
   ];
 }
