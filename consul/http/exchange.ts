@@ -126,6 +126,7 @@ export async function serve(gateway: Gateway, request: Request, route: Found): P
     if (endpoint === undefined) throw new Problem(405, `method ${method} not allowed`, { Allow: allowed });
     const exchange = new Exchange(gateway, request, route);
     ensureConsistency(exchange);
+    ensureUndivided(exchange, request.headers);
     ensureDatacenter(exchange, route.pattern);
     const answer = await endpoint(exchange);
     return answer instanceof Response ? answer : jsonResponse(answer, exchange);
@@ -172,6 +173,21 @@ function jsonResponse(answer: Exclude<Answer, Response>, exchange: Exchange): Re
 function ensureConsistency(exchange: Exchange): void {
   if (exchange.query.has('stale') && exchange.query.has('consistent'))
     throw badRequest('Cannot specify ?stale with ?consistent, conflicting semantics.');
+}
+
+const DIVISIONS = [
+  { parameter: 'ns', header: 'X-Consul-Namespace', what: 'Namespaces' },
+  { parameter: 'partition', header: 'X-Consul-Partition', what: 'Partitions' },
+] as const;
+
+/** A caller that names a namespace expects its keys to be no one else's: a lock there must not be taken here. */
+function ensureUndivided({ query }: Exchange, headers: Headers): void {
+  for (const { parameter, header, what } of DIVISIONS) {
+    const refused = (named: string): Problem =>
+      badRequest(`Invalid ${named} - ${what} are a Consul Enterprise feature`);
+    if ((headers.get(header) ?? '') !== '') throw refused(`header: "${header}"`);
+    if ((query.get(parameter) ?? '') !== '') throw refused(`query parameter: "${parameter}"`);
+  }
 }
 
 /** Endpoints that the agent itself answers, so `?dc` does not apply. */
