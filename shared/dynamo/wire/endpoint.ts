@@ -4,7 +4,7 @@ import { ConfigurationError, shown } from '../../core/errors.ts';
 /** The local engines require a key and do not check it. */
 export const LOCAL_KEY = 'local';
 
-/** @throws ConfigurationError unless it is an address on the web, without a user or a password in it */
+/** @throws ConfigurationError unless it is an address on the web, without a user, a password, a query or a fragment in it */
 export function ensureEndpoint(endpoint: string): void {
   const url = URL.parse(endpoint);
   if (!/^https?:$/.test(url?.protocol ?? ''))
@@ -12,6 +12,10 @@ export function ensureEndpoint(endpoint: string): void {
   if (url?.username !== '' || url.password !== '')
     throw new ConfigurationError(
       `endpoint ${url?.protocol}//…@${url?.host} holds a user or a password: DynamoDB takes credentials, so leave them out`,
+    );
+  if (url.search !== '' || url.hash !== '')
+    throw new ConfigurationError(
+      `endpoint ${url.origin}… has a query or a fragment, which no request uses: leave it out`,
     );
 }
 

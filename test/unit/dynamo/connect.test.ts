@@ -35,6 +35,8 @@ describe('an endpoint', () => {
     ['db.example:8000', { allowHttp: true }, /is not a URL such as/],
     ['https://user:PASSWORD@db.example', { allowHttp: true }, /holds a user or a password/],
     ['https://PASSWORD@db.example', {}, /holds a user or a password/],
+    ['https://db.example/?key=PASSWORD', {}, /^endpoint https:\/\/db\.example… has a query or a fragment/],
+    ['https://db.example/#PASSWORD', {}, /has a query or a fragment/],
   ])('%s with %o is refused', (endpoint, given, message) => {
     expect(refusal(endpoint, given)).toMatch(message);
     expect(refusal(endpoint, given)).not.toContain('PASSWORD');
