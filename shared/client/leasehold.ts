@@ -222,9 +222,13 @@ export class Leasehold implements Disposable {
   async session(settings: SessionSettings = {}): Promise<Session> {
     const { sessions: store } = this.#stores;
     const { runtime } = this.#foundation;
-    const { behavior: behaviour = 'release' } = validOptions('the settings of a session', settings, SESSION_SETTINGS);
-    const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
-    const node = validName('node', settings.node ?? hostname());
+    const {
+      behavior: behaviour = 'release',
+      name = DEFAULT_SESSION_NAME,
+      node = hostname(),
+    } = validOptions('the settings of a session', settings, SESSION_SETTINGS);
+    validName('session name', name);
+    validName('node', node);
     const codeVersion = givenName('codeVersion', settings.codeVersion);
     if (!['release', 'delete'].includes(behaviour))
       throw new ConfigurationError(`behavior = ${shown(behaviour)}: must be 'release' or 'delete'`);

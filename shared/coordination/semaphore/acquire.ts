@@ -240,7 +240,8 @@ function request(
 ): Pick<Request, 'semaphore' | 'claim'> {
   const what = describeSemaphore(validName('semaphore', name));
   const limit = validLimit(what, options.limit);
-  const permits = validPermits(what, options.permits ?? 1, limit);
+  const { permits: asked = 1 } = options;
+  const permits = validPermits(what, asked, limit);
   const since = PermitBook.of(session).open(name, runtime.clock.now());
   return { semaphore: { name, limit }, claim: { session: session.id, since, permits } };
 }

@@ -28,7 +28,7 @@ export async function scheduleDefinitionOf(
 ): Promise<ScheduleDefinition> {
   const {
     cron,
-    zone,
+    zone = 'UTC',
     startAt,
     endAt,
     jitter,
@@ -43,7 +43,7 @@ export async function scheduleDefinitionOf(
     throw new ConfigurationError(
       `${what}: expires = ${shown(options.expires)}: must be a text with a unit such as '1h', from when each task is due`,
     );
-  const times = validCron(what, { cron, zone: zone ?? 'UTC' }, defaults.runtime.clock.now());
+  const times = validCron(what, { cron, zone }, defaults.runtime.clock.now());
   // Validated like each occurrence's task. A payload store would not help, because the schedule's row contains the input.
   const first = await newTaskOf(
     task,

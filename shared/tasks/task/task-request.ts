@@ -197,7 +197,7 @@ export async function plainTaskOf(
     throw new ConfigurationError(`the task is ${shown(task)}: pass its definition, or its name`);
   const name = validName('task name', typeof task === 'string' ? task : task.name);
   // A null id is invalid. If we generated one instead, every retry would add the task again.
-  const { id: asked, queue = defaults.queue, tenant = defaults.tenant } = options;
+  const { id: asked, queue = defaults.queue, tenant = defaults.tenant, priority = 'normal' } = options;
   const id = asked === undefined ? ids.ordered() : validName('task id', asked);
   const what = `the input of task ${id}`;
   ensureRoundTrips(what, input);
@@ -212,7 +212,7 @@ export async function plainTaskOf(
     ...(asked === undefined ? { hasGeneratedId: true } : {}),
     name,
     ...carried,
-    priority: validPriority(options.priority ?? 'normal'),
+    priority: validPriority(priority),
     runAt,
     expiresAt: validExpiry(options, runAt),
     links: validLinks(options),

@@ -32,6 +32,8 @@ describe('a session', () => {
   });
 
   test.each<[object, string]>([
+    [{ name: null }, 'session name is null: must be a string'],
+    [{ node: null }, 'node is null: must be a string'],
     [{ behavior: 'keep' }, `behavior = "keep": must be 'release' or 'delete'`],
     [{ name: '' }, 'session name is empty'],
     [{ node: '' }, 'node is empty'],
