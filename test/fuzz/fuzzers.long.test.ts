@@ -15,6 +15,8 @@ import { hostileStrings } from './hostile-strings.ts';
 import { poison } from './poison.ts';
 
 const SECONDS = Number(process.env.FUZZ_SECONDS ?? 600);
+/** Rounds are drawn by their number, from here: `FUZZ_SEED`. */
+const SEED = Number(process.env.FUZZ_SEED ?? 0);
 const GROWTH_BYTES = 150_000_000;
 const CASES_A_ROUND = 50;
 const STACK = /\n\s+at |TypeError|RangeError|Cannot read|is not a function|InvariantError/;
@@ -41,10 +43,10 @@ async function fuzz<Case>(
   const wrong: string[] = [];
   for (let round = 1; performance.now() < until && wrong.length === 0; round++) {
     const complain = await openRound();
-    for (const drawn of fc.sample(cases, { numRuns: CASES_A_ROUND, seed: round })) {
+    for (const drawn of fc.sample(cases, { numRuns: CASES_A_ROUND, seed: SEED + round })) {
       const complaint = await complain(drawn).catch((error: unknown) => `it threw ${String(error)}`);
       if (complaint !== undefined)
-        wrong.push(`round ${round}, ${JSON.stringify(drawn).slice(0, 500)}: ${complaint.slice(0, 500)}`);
+        wrong.push(`round ${SEED + round}, ${JSON.stringify(drawn).slice(0, 500)}: ${complaint.slice(0, 500)}`);
     }
     heaps.push(process.memoryUsage().heapUsed);
     // Some cases need only microtasks, and a process without a turn of its loop is ended because it seems to spin.

@@ -58,7 +58,7 @@ const COMPANIONS: Readonly<Record<string, Companion>> = {
     async use({ session }) {
       const permit = await session.permit('s', { limit: PLACES });
       return async () => {
-        await session.permit('s', { limit: PLACES });
+        await session.tryPermit('s', { limit: PLACES });
         await permit.release();
       };
     },
@@ -111,6 +111,7 @@ const DAMAGES: readonly (readonly [string, unknown])[] = [
   ['absent', undefined],
   ['a text', 'x'],
   ['negative', -7],
+  ['the greatest count', Number.MAX_SAFE_INTEGER],
 ];
 const CASES = Object.entries(COMPANIONS).flatMap(([kind, { attributes }]) =>
   attributes.flatMap((attribute) => DAMAGES.map(([name, value]) => ({ kind, attribute, name, value }))),
