@@ -6,6 +6,7 @@ import type { Poison } from './poison.ts';
 import { poison } from './poison.ts';
 
 const CASES = 300;
+const TOO_LONG = 'x'.repeat(3_000);
 /** They mostly wait. */
 const AT_ONCE = 25;
 
@@ -42,6 +43,18 @@ describe('a row that was damaged by hand', () => {
     { standing: 'ready', damages: [{ attribute: 'input', value: '{' }] },
     { standing: 'ready', damages: [{ attribute: 'leaseCounter', value: Number.MAX_SAFE_INTEGER }] },
     { standing: 'abandoned', damages: [{ attribute: 'leaseCounter', value: Number.MAX_SAFE_INTEGER }] },
+    // A name that no key can hold.
+    { standing: 'abandoned', damages: [{ attribute: 'session', value: TOO_LONG }] },
+    { standing: 'ready', damages: [{ attribute: 'batch', value: TOO_LONG }] },
+    { standing: 'ready', damages: [{ attribute: 'key', value: { key: TOO_LONG, limit: 1 } }] },
+    { standing: 'ready', damages: [{ attribute: 'notify', value: { queue: 'q', id: TOO_LONG, openKey: 'o' } }] },
+    {
+      standing: 'ready',
+      damages: [
+        { attribute: 'line', value: TOO_LONG },
+        { attribute: 'ticket', value: 1 },
+      ],
+    },
   ])('is reported by the worker that meets it, and left as it is (%j)', async (found) => {
     const outcome = await workBeside(found);
 

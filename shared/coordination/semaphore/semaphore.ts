@@ -121,7 +121,8 @@ export function parseClaim(text: string): PermitClaim | undefined {
   return session === undefined ? undefined : { session, since: Number.parseInt(since, 36), permits: Number(permits) };
 }
 
-const CLAIM = /^(.+)\/([0-9a-z]+)(?:\*([1-9][0-9]*))?$/s;
+/** The id of a session has at most as many characters as a name. */
+const CLAIM = /^(.{1,512})\/([0-9a-z]+)(?:\*([1-9][0-9]*))?$/s;
 
 /** A claim, then `=` and the token: this suffices to release a permit in another process. */
 export function formatPermit(permit: PermitRecord): string {

@@ -70,7 +70,7 @@ function typingErrors(from: string, to: string): number {
 }
 
 /** Names are parts of keys; with escaping and a kind they stay far below DynamoDB's 2,048 bytes. */
-const NAME_LIMIT_BYTES = 512;
+export const NAME_LIMIT_BYTES = 512;
 
 /**
  * Checks a name that a user gave (a queue, a task id, a lock key, a session name) once, at the edge.

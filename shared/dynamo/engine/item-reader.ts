@@ -1,6 +1,7 @@
-import { CorruptItemError, messageOf } from '../../core/errors.ts';
+import { ConfigurationError, CorruptItemError, messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { JSON_DEPTH_LIMIT, isTooDeep, notJson } from '../../core/json.ts';
+import { NAME_LIMIT_BYTES } from '../../core/validate/options.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey } from './keys.ts';
 import { SCHEMA_VERSION } from './schema.ts';
@@ -33,6 +34,21 @@ export class ItemReader {
     const value = this.#item[attribute];
     if (typeof value !== 'string') throw this.corrupt(attribute, `should be a string and is ${describe(value)}`);
     return value;
+  }
+
+  /** The id of a session, by which its row is read. */
+  session(attribute: string): string {
+    return this.shortString(attribute, NAME_LIMIT_BYTES);
+  }
+
+  /** A row that names another. @throws CorruptItemError if no key can hold the name: where it is made, that would be a caller's mistake */
+  ensureNamable(attribute: string, keyOf: () => unknown): void {
+    try {
+      keyOf();
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      throw this.corrupt(attribute, 'holds a name that is too long for a key');
+    }
   }
 
   /** A text that this process parses, and another wrote. */

@@ -20,7 +20,8 @@
 import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, ChildEnding, NewBatch, Waiter } from '../task/batch.ts';
-import { batchKey } from '../../dynamo/engine/keys.ts';
+import type { TaskKey } from '../task/task.ts';
+import { batchKey, taskKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement, TransactionCheck } from '../../dynamo/engine/statement.ts';
 import { checkStatement, createStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
@@ -162,5 +163,10 @@ function decodeWaiter(row: ItemReader): Waiter {
   const waiter = row.json('waiter') as unknown as Waiter;
   const kind = (waiter as Waiter | null)?.kind;
   if (kind !== 'task' && kind !== 'nobody') throw row.corrupt('waiter', 'should say who is waiting');
+  if (waiter.kind === 'nobody') return waiter;
+  const { queue, id } = (waiter.task as Partial<TaskKey> | undefined) ?? {};
+  if (typeof queue !== 'string' || typeof id !== 'string')
+    throw row.corrupt('waiter', 'should name the task that waits');
+  row.ensureNamable('waiter', () => taskKey(queue, id));
   return waiter;
 }

@@ -27,7 +27,7 @@ export function decodeLock(item: DynamoItem): LockRecord {
     lastForced: row.nested('forced', decodeForced),
   };
   if (!row.has('session')) return { ...facts, state: 'free' };
-  return { ...facts, state: 'held', session: row.string('session'), acquiredAt: row.count('acquiredAt') };
+  return { ...facts, state: 'held', session: row.session('session'), acquiredAt: row.count('acquiredAt') };
 }
 
 function decodeForced(forced: ItemReader): ForcedRelease {

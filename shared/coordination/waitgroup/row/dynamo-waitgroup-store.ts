@@ -87,7 +87,7 @@ export function decodeGroup(item: DynamoItem): GroupRecord {
 /** @throws CorruptItemError */
 export function decodeMember(item: DynamoItem): MemberRecord {
   const row = new ItemReader(item);
-  const session = row.optional('session', (attribute) => row.string(attribute));
+  const session = row.optional('session', (attribute) => row.session(attribute));
   return {
     id: splitKey(row.string('sk'))[1] ?? '',
     state: row.oneOf('state', ['pending', 'done', 'lost']),

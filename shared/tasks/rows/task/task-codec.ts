@@ -1,4 +1,5 @@
 import { assertNever } from '../../../core/errors.ts';
+import { NAME_LIMIT_BYTES } from '../../../core/validate/options.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
@@ -17,6 +18,7 @@ import type {
 import { PAST_ATTEMPTS_KEPT, PRIORITIES, runIdOf } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { batchKey, lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { keptOptionsIn } from './attributes.ts';
 import { isListed } from './ended-entries.ts';
 import { isInGroup } from './place.ts';
@@ -69,9 +71,9 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     lastError: row.nested('lastError', decodeError),
     generation: row.optional('generation', count) ?? 0,
     cancellation: row.nested('cancellation', decodeCancellation),
-    session: row.optional('session', (attribute) => row.string(attribute)),
+    session: row.optional('session', (attribute) => row.session(attribute)),
     claimedAt: row.optional('claimedAt', count),
-    links: decodeLinks(row),
+    links: decodeLinks(row, queue),
     ...keptOptionsIn(row),
     payload: row.nested('payload', decodePayload),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
@@ -96,7 +98,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
       return {
         ...facts,
         state,
-        session: row.string('session'),
+        session: row.session('session'),
         claimedAt: row.count('claimedAt'),
         readyAt: row.number('readyAt'),
       };
@@ -104,7 +106,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
       return {
         ...facts,
         state,
-        session: row.string('session'),
+        session: row.session('session'),
         finishedAt: row.count('finishedAt'),
         result: row.optional('result', (attribute) => row.json(attribute)),
         ...(row.has('spawned') && { spawned: decodeSpawned(row, 'spawned', queue) }),
@@ -155,19 +157,26 @@ function decodeNotify(notify: ItemReader): Notify {
   return { queue: notify.string('queue'), id: notify.string('id'), openKey: notify.string('openKey') };
 }
 
-function decodeLinks(row: ItemReader): TaskLinks | undefined {
+function decodeLinks(row: ItemReader, queue: string): TaskLinks | undefined {
   if (!row.has('batch') && !row.has('key') && !row.has('ticket') && !row.has('notify')) return undefined;
-  return {
+  const links: TaskLinks = {
     batch: row.optional('batch', (attribute) => row.string(attribute)),
     notify: row.nested('notify', decodeNotify),
     concurrency: row.nested('key', decodeKeyLimit),
     line: row.optional('ticket', (attribute) => ({ key: row.string('line'), ticket: row.count(attribute) })),
   };
+  const { batch, notify, line } = links;
+  if (batch !== undefined) row.ensureNamable('batch', () => batchKey(queue, batch));
+  if (notify !== undefined) row.ensureNamable('notify', () => taskKey(notify.queue, notify.id));
+  if (line !== undefined) row.ensureNamable('line', () => lineKey(queue, line.key));
+  return links;
 }
 
 function decodeKeyLimit(row: ItemReader): KeyLimit {
   const rate = row.has('count') ? { count: row.number('count'), perMs: row.number('perMs') } : undefined;
-  return { key: row.string('key'), limit: row.number('limit'), rate };
+  const limit = row.number('limit');
+  if (limit < 1) throw row.corrupt('limit', `should be above zero and is ${limit}`);
+  return { key: row.shortString('key', NAME_LIMIT_BYTES), limit, rate };
 }
 
 function decodePayload(payload: ItemReader): Payload {

@@ -113,9 +113,17 @@ const DAMAGES: readonly (readonly [string, unknown])[] = [
   ['negative', -7],
   ['the greatest count', Number.MAX_SAFE_INTEGER],
 ];
-const CASES = Object.entries(COMPANIONS).flatMap(([kind, { attributes }]) =>
-  attributes.flatMap((attribute) => DAMAGES.map(([name, value]) => ({ kind, attribute, name, value }))),
-);
+const CASES: readonly { kind: string; attribute: string; name: string; value?: unknown }[] = [
+  ...Object.entries(COMPANIONS).flatMap(([kind, { attributes }]) =>
+    attributes.flatMap((attribute) => DAMAGES.map(([name, value]) => ({ kind, attribute, name, value }))),
+  ),
+  {
+    kind: 'batch',
+    attribute: 'waiter',
+    name: 'a task of a name that no key can hold',
+    value: JSON.stringify({ kind: 'task', task: { queue: QUEUE, id: 'x'.repeat(3_000) } }),
+  },
+];
 
 test.each(CASES)('$attribute of a $kind is $name', async ({ kind, attribute, value }) => {
   const { key, options, use } = COMPANIONS[kind]!;
