@@ -1,5 +1,5 @@
 /** Figures of a bench: statistics and their format. */
-import { inspect } from 'node:util';
+import Table from 'cli-table3';
 
 /** The middle one; of an even number, the mean of the two in the middle. NaN of none. */
 export function median(values: readonly number[]): number {
@@ -27,14 +27,68 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-const READABLE = { depth: Infinity, maxArrayLength: null, breakLength: 120 } as const;
-
-/** Prints one JSON object for programs; or, for people, the same with four digits. */
+/** Prints one JSON object for programs; for people, tables with four digits. */
 export function print(figures: object, json = false): void {
-  if (json) console.log(JSON.stringify(figures));
-  else console.log(inspect(JSON.parse(JSON.stringify(figures, withFourDigits)), READABLE));
+  console.log(json ? JSON.stringify(figures) : textOf(figures));
 }
 
-function withFourDigits(_name: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+type Cells = Readonly<Record<string, string>>;
+
+/** Lists and records of the same shape are tables; what stands alone is a row of its own. */
+export function textOf(figures: object): string {
+  if (Array.isArray(figures)) return tableOf(figures.map((row) => cellsOf(row)));
+  const parts: string[] = [];
+  const alone: Cells[] = [];
+  for (const [name, value] of Object.entries(figures) as [string, unknown][]) {
+    const rows = rowsOf(value);
+    if (rows === undefined)
+      alone.push(...Object.entries(cellsOf(value, name)).map(([figure, cell]) => ({ figure, cell })));
+    else parts.push(`${wordsOf(name)}\n${tableOf(rows)}`);
+  }
+  return [...(alone.length > 0 ? [tableOf(alone, false)] : []), ...parts].join('\n');
+}
+
+/** Rows of a table, if a value is a list of objects or a record of them. */
+function rowsOf(value: unknown): readonly Cells[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const each = Object.entries(value) as [string, unknown][];
+  const areRows =
+    each.length > 0 && each.every(([, one]) => typeof one === 'object' && one !== null && !Array.isArray(one));
+  if (!areRows) return undefined;
+  return each.map(([name, one]) => (Array.isArray(value) ? cellsOf(one) : { ' ': wordsOf(name), ...cellsOf(one) }));
+}
+
+/** One cell for each number or text, named by its path. */
+function cellsOf(value: unknown, path = ''): Cells {
+  if (typeof value !== 'object' || value === null) return { [wordsOf(path)]: shown(value) };
+  if (Array.isArray(value))
+    return {
+      [wordsOf(path)]:
+        value.map((one) => (typeof one === 'object' ? JSON.stringify(one) : shown(one))).join(', ') || 'none',
+    };
+  return Object.assign({}, ...Object.entries(value).map(([name, one]) => cellsOf(one, `${path} ${name}`))) as Cells;
+}
+
+function tableOf(rows: readonly Cells[], hasHead = true): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const colAligns = names.map((_, at) => (at === 0 ? 'left' : 'right'));
+  const table = new Table({
+    ...(hasHead && { head: names }),
+    colAligns,
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...rows.map((row) => names.map((name) => row[name] ?? '')));
+  return table.toString();
+}
+
+function shown(value: unknown): string {
+  if (typeof value !== 'number') return String(value);
+  return Number.isInteger(value)
+    ? value.toLocaleString('en')
+    : value.toLocaleString('en', { maximumSignificantDigits: 4 });
+}
+
+/** `writeUnitsPerTask` as words. */
+function wordsOf(name: string): string {
+  return name.replace(/(?<=.)[A-Z](?=[a-z]|[A-Z][a-z])/g, (letter) => ` ${letter.toLowerCase()}`).trim();
 }
