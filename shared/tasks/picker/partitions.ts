@@ -4,7 +4,7 @@
  *   1. One that had more entries is polled at once: the highest priority first, own shards before others, and otherwise the one that was
  *      served longest ago.
  *   2. Every partition has a time at which it is due again. Then it is polled before those with
- *      more entries of its own or a lower priority, at most twice in a row.
+ *      more entries of its own or a lower priority, at most twice in a row, and not before one that was never polled.
  *      The longer the worker has found nothing, the later own partitions are due;
  *      those of lanes that nobody uses every minute or two; those of other workers' shards so often that all workers together poll each once a
  *      heartbeat.
@@ -93,7 +93,9 @@ export class Partitions {
   /** @param areNoneHeld whether nothing is checked out, so that the worker may exit */
   next(areNoneHeld: boolean): Partition | undefined {
     const best = this.best;
-    const due = best !== undefined && this.#scheduled > 1 ? undefined : this.due(best?.lane.priority);
+    // In a slow store, what is due again would keep a worker that lives briefly from what it has never polled.
+    const isFirst = best !== undefined && best.servedAt <= 0;
+    const due = isFirst || (best !== undefined && this.#scheduled > 1) ? undefined : this.due(best?.lane.priority);
     this.#scheduled = due === undefined ? 0 : this.#scheduled + 1;
     return due ?? best ?? (areNoneHeld ? this.unseen : undefined);
   }
