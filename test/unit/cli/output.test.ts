@@ -1,13 +1,27 @@
-/** The command's output and its end: what it writes where, and each error's exit code. */
+/** The command's output and its end: boundaries of its words, and each error's exit code. */
 import type { Option } from 'commander';
 import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { jsonInput, spanOption } from '../../../cli/arguments.ts';
 import { confirm, nameAtTheKeyboard, operatorOf } from '../../../cli/confirm.ts';
 import type { Context } from '../../../cli/context.ts';
 import { CommandError, exitCodeOfSignal, failureOf } from '../../../cli/exit.ts';
 import { list } from '../../../cli/listing.ts';
-import { Output } from '../../../cli/output.ts';
+import {
+  Output,
+  counted,
+  factsOf,
+  momentAndAge,
+  plural,
+  printable,
+  printableLines,
+  relative,
+  shortened,
+  span,
+  tableOf,
+  untilText,
+} from '../../../cli/output.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
 import {
   ClockSkewError,
@@ -15,6 +29,21 @@ import {
   MismatchError,
   StoreUnavailableError,
 } from '../../../shared/core/errors.ts';
+
+test.each([
+  [0, '0.0s'],
+  [9_900, '9.9s'],
+  [10_000, '10s'],
+  [119_000, '119s'],
+  [120_000, '2m'],
+  [7_140_000, '119m'],
+  [7_200_000, '2h'],
+  [171_000_000, '48h'],
+  [172_800_000, '2d'],
+  [-30_000, '30s'],
+])('%d ms are shown as %s', (ms, text) => {
+  expect(span(ms)).toBe(text);
+});
 
 test('help shows the default of a time with its unit', () => {
   const option: Option = spanOption('--every <span>', 'how often', 90_000);
@@ -106,6 +135,45 @@ describe('an output', () => {
     expect(JSON.parse(told.out)).toEqual({ id: String(2n ** 60n), names: ['a', 'b'], text: 'red \u001b[31m' });
     expect(told.out).not.toContain('\u001b');
     expect(told.err).toBe('{"error":"it has \\"quotes\\"","exitCode":2}\n');
+  });
+
+  test.each<[string, string]>([
+    [relative(1_000, 1_000), '0.0s ago'],
+    [relative(1_000, 6_000), '5.0s ago'],
+    [relative(6_000, 1_000), 'in 5.0s'],
+    [momentAndAge(0, 60_000), '1970-01-01T00:00:00.000Z (60s ago)'],
+    [untilText(null, 0), 'it is destroyed: it has no TTL'],
+    [untilText(30_000, 0), 'in 30s, unless it is renewed'],
+    [plural(0, 'task'), '0 tasks'],
+    [plural(1, 'task'), '1 task'],
+    [plural(1_234, 'entry', 'entries'), '1,234 entries'],
+    [counted(0, true), '0'],
+    [counted(1_000, true), '1,000 or more'],
+    [counted(1_000, false), '1,000'],
+    [shortened('abcde', 5), 'abcde'],
+    [shortened('abcdef', 5), 'abcd…'],
+    [printable('a\u0000b\u202ec\ud800'), 'a\\u0000b\\u202ec\ufffd'],
+    [printableLines('a\nb\tc'), 'a\nb\\u0009c'],
+    [
+      factsOf([
+        ['a', '1'],
+        ['long', undefined],
+        ['bcd', '2'],
+      ]),
+      'a    1\nbcd  2',
+    ],
+    [
+      tableOf(
+        ['id', 'n'],
+        [
+          ['a', '10'],
+          ['long', ''],
+        ],
+      ),
+      'ID    N\na     10\nlong',
+    ],
+  ])('writes %j', (text, wanted) => {
+    expect(stripVTControlCharacters(text)).toBe(wanted);
   });
 });
 
