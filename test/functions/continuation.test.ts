@@ -163,6 +163,15 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
       expect(order).toEqual(['released, 0 started', 'ends its session, 1 started']);
     });
+
+    test('works once if its start is delivered twice, so the chain does not fork', async () => {
+      const event = { ...START, after: 'the-session-before' };
+      const work = createWorkHandler({ quick });
+
+      const results = [await work(event, contextOf(60_000)), await work(event, contextOf(60_000))];
+
+      expect(results.map(({ permit }) => permit)).toEqual([true, false]);
+    });
   });
 
   test('the dispatcher succeeds if it can start some workers, and reports why the others failed', async () => {

@@ -103,7 +103,7 @@ export const BY_READERS: readonly BlindBug[] = [
     from: ' && taken.current?.by !== by',
     to: '',
     test: 'test/unit/tasks/dispatch/dispatcher.test.ts',
-    title: 'a tick that failed after it had taken its slot goes on when its invocation is tried again',
+    title: 'a tick that failed after it had taken its row goes on when its invocation is tried again',
   },
   {
     id: 'N16',
