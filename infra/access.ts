@@ -168,7 +168,7 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 
  * IAM ignores conditions, so a producer could overwrite an existing row, but cannot make it look finished.
  */
 const NEW_TASK_ATTRIBUTES = [
-  ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'createdBy', 'attempts'],
+  ...['pk', 'sk', 'v', 'queue', 'name', 'priority', 'input', 'state', 'createdAt', 'createdBy', 'attempts'],
   ...['leaseCounter', 'nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
   ...KEPT_OPTIONS,
   ...['tenant', 'payload', 'batch', 'children', 'key', 'total', 'barred'],
@@ -176,7 +176,7 @@ const NEW_TASK_ATTRIBUTES = [
 
 /** Without `ttl` and `finishedAt`. */
 const NEW_BATCH_ATTRIBUTES = [
-  ...['pk', 'sk', 'v', 'queue', 'id', 'total', 'pending', 'left', 'done', 'dead', 'cancelled'],
+  ...['pk', 'sk', 'v', 'queue', 'total', 'pending', 'left', 'done', 'dead', 'cancelled'],
   ...['waiter', 'childrenDigest', 'nonce'],
 ];
 /** A join removes `ttl`; IAM cannot tell that from setting it. */

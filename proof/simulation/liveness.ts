@@ -5,6 +5,7 @@
  * L18 no task is dead because of an outage of the store, except one with a single attempt: its other effects must not repeat.
  * L7 cleanup: no invocation, timer, request, belief or session remains, except sessions whose process has crashed.
  */
+import { splitKey } from '../../shared/dynamo/engine/keys.ts';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Timeline } from '../../test/support/machines/timeline.ts';
 import type { Checker } from './checker.ts';
@@ -87,8 +88,8 @@ export function healedBoundMs(profile: Profile): number {
 }
 
 /** A key or a rate holds it back for longer than any history lasts. */
-function mayStay({ id }: DynamoItem): boolean {
-  return String(id).startsWith(STAYS);
+function mayStay({ pk }: DynamoItem): boolean {
+  return splitKey(String(pk))[2]?.startsWith(STAYS) === true;
 }
 
 function isHeld(recorder: Recorder, row: string): boolean {

@@ -1,5 +1,5 @@
 /** Sources of workers in a world: the platform's schedule, its ticks, the wakers that read the table's stream, and successors. */
-import { shardOf } from '../../shared/dynamo/engine/keys.ts';
+import { shardOf, splitKey } from '../../shared/dynamo/engine/keys.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
@@ -103,7 +103,7 @@ export class Starts {
   /** The stream reports each new task, a little later. */
   onApplied({ row, before, after }: Applied): void {
     if (this.#streams.length === 0 || before !== undefined || after === undefined || !isTask(row)) return;
-    const id = String(after.id);
+    const id = splitKey(row)[2] ?? '';
     this.#ports.later(this.#streamLag.exponential(200), () =>
       this.#streams[shardOf(id, this.#streams.length)]?.hear(id),
     );

@@ -17,7 +17,7 @@ export interface Poison {
 }
 
 const TASK_ATTRIBUTES = [
-  ...['v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter', 'nonce'],
+  ...['v', 'queue', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter', 'nonce'],
   ...['session', 'claimedAt', 'progress', 'sequence', 'result', 'lastError', 'finishedAt', 'cancellation'],
   ...['expiresAt', 'generation', 'past0', 'past1', 'past2', 'past3', 'follower', 'ttl', 'unheardOf'],
   ...['batch', 'key', 'line', 'ticket', 'tenant', 'children', 'notify', 'journal', 'journalPart', 'payload', 'spawned'],

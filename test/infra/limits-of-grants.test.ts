@@ -52,7 +52,7 @@ const update = (key: RowKey, names: string) => request('UpdateItem', key, names)
 const remove = (key: RowKey, returnValues?: string) => request('DeleteItem', key, '', returnValues);
 
 const TASK = taskKey('media', 'victim');
-const NEW_TASK = 'v queue id name state leaseCounter nonce';
+const NEW_TASK = 'v queue name state leaseCounter nonce';
 const DONE = 'state finishedAt result';
 const PAYLOAD = payloadKey('media', 'victim', 'x');
 const STEP = journalKey('media', 'victim', '1.1.0');

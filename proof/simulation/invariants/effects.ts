@@ -2,6 +2,7 @@
  * I2 fenced effects: the user's writes of a commit happen once per task, together with its end, or not at all.
  * I2b no acknowledged update lost: progress that was acknowledged is never overwritten by something older.
  */
+import { splitKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Acknowledged, Applied, HistoryEvent } from '../history.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { taskRow } from '../observed-stores.ts';
@@ -45,7 +46,7 @@ export const effects: Family = (_assumptions, report) => {
     // A task that continues with other work has also ended.
     const isFollowed = before?.follower !== undefined && after?.state === 'ready';
     if (before?.state === 'running' && (after?.state === 'done' || isFollowed))
-      lastEnded = { request, id: String(after.id) };
+      lastEnded = { request, id: splitKey(row)[2] ?? '' };
     // Other work under the same id begins without what the work before it has left.
     if (WORK.some((name) => !isDeepStrictEqual(before?.[name], after?.[name]))) acknowledged.delete(row);
     const known = acknowledged.get(row);

@@ -6,6 +6,7 @@
  * rate.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { splitKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
@@ -68,8 +69,8 @@ export const families: Family = (_assumptions, report) => {
       const name = `key#${String(item.queue)}#${key}`;
       const ids = running.get(name) ?? new Set();
       running.set(name, ids);
-      if (after?.state === 'running' && keyOf(after) === key) ids.add(String(item.id));
-      else ids.delete(String(item.id));
+      if (after?.state === 'running' && keyOf(after) === key) ids.add(row);
+      else ids.delete(row);
       touched.add(name);
     }
     if (typeof item.batch === 'string') {
@@ -173,14 +174,14 @@ export const families: Family = (_assumptions, report) => {
 
   function judgeMissed(name: string): void {
     if (!missed.delete(name)) return;
-    const { queue, id, waiter } = batches.get(name)?.row ?? {};
+    const { queue, waiter } = batches.get(name)?.row ?? {};
     const { task } = JSON.parse(typeof waiter === 'string' ? waiter : '{}') as {
       readonly task?: { readonly id: string };
     };
     const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
     // Does not call a task that was cancelled in the interim, was brought forward by an operator,
     // or got other work, which waits for its own children.
-    const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
+    const isWaiting = Number(row?.readyAt) === NEVER && row?.children === splitKey(name)[2];
     if (task !== undefined && (row === undefined || isWaiting))
       report('BATCH', name, `its last child ended, and ${task.id} was not called`);
   }

@@ -47,7 +47,6 @@ const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
 const TASK: readonly [string, Check][] = Object.entries({
   v: oneOf(3),
   queue: text,
-  id: text,
   name: text,
   nonce: text,
   input: json,

@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { JSON_DEPTH_LIMIT, isTooDeep, notJson } from '../../core/json.ts';
 import { NAME_LIMIT_BYTES } from '../../core/validate/options.ts';
 import type { DynamoItem } from './driver.ts';
-import { joinKey } from './keys.ts';
+import { joinKey, splitKey } from './keys.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { textOf } from './stored-json.ts';
 
@@ -170,6 +170,13 @@ export class ItemReader {
     } catch (cause) {
       throw this.corrupt(attribute, `is ${notJson(cause)}`);
     }
+  }
+
+  /**
+   * The last part of a key such as `task#<queue>#<id>`. It is no attribute: `id` is the usual key of other tables, which would take the row.
+   */
+  get idOfQueue(): string {
+    return splitKey(this.key)[2] ?? '';
   }
 
   /** The row's key must match its attributes, because writes derive the key from these and would otherwise reach another row. */

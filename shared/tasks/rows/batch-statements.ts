@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `batch#<queue>#<id>`, `batch` | create |
  * | v | N | schema version | create |
- * | queue, id | S | identity | create |
+ * | queue | S | identity, with the id in the key | create |
  * | total | N | children | create |
  * | pending | N | children that have not ended | create, count down, recount |
  * | left | N | the same again: a writer that knows only one of them is noticed by the next end | like `pending` |
@@ -42,7 +42,6 @@ export function createBatch(
     ...batchKey(queue, id),
     v: SCHEMA_VERSION,
     queue,
-    id,
     total,
     pending: total,
     left: total,
@@ -136,7 +135,7 @@ const COUNT: Readonly<Record<ChildEnding, string>> = {
 /** @throws CorruptItemError */
 export function decodeBatch(item: DynamoItem): BatchRecord {
   const row = new ItemReader(item);
-  const [queue, id] = [row.string('queue'), row.string('id')];
+  const [queue, id] = [row.string('queue'), row.idOfQueue];
   row.ensureKey(['batch', queue, id]);
   leftIn(item);
   return {

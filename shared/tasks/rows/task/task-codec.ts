@@ -51,7 +51,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
   const row = new ItemReader(item);
   const count = (attribute: string): number => row.count(attribute);
   const queue = row.string('queue');
-  const id = row.string('id');
+  const id = row.idOfQueue;
   const facts = {
     queue,
     id,

@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `task#<queue>#<id>`, `task` | enqueue |
  * | v | N | schema version | enqueue |
- * | queue, id, name, priority | S | identity; the definition that runs it; the index partition that it waits in | enqueue |
+ * | queue, name, priority | S | identity, with the id in the key; the definition that runs it; the index partition that it waits in | enqueue |
  * | input | S or B, JSON | text, or deflated, see `../../../dynamo/engine/stored-json.ts` | enqueue |
  * | payload | M: bytes, digest; reference, or nonce; isApart | an input stored elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
@@ -92,7 +92,6 @@ export function enqueueTask(
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
     queue,
-    id,
     name,
     priority,
     input: storedJson(task.input),

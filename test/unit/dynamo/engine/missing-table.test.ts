@@ -26,6 +26,7 @@ test.each<[string, unknown, boolean]>([
 
 const OURS = memoryTable('t');
 const TABLES = {
+  'the key id': { name: 't', partition: { name: 'id', type: 'S' } },
   'another partition key': { ...OURS, partition: { name: 'customer', type: 'S' } },
   'a number as its key': { ...OURS, partition: { name: 'pk', type: 'N' } },
   'no sort key': { name: 't', partition: OURS.partition },
@@ -33,12 +34,15 @@ const TABLES = {
 } as const;
 const FIRST: Readonly<Record<string, (leasehold: Leasehold) => Promise<unknown>>> = {
   enqueue: ({ tasks }) => tasks.enqueue('t', null, { id: 'a' }),
+  batch: ({ tasks }) => tasks.enqueueBatch([{ task: 't', input: null, options: {} }], { id: 'b' }),
   get: ({ tasks }) => tasks.get('a'),
   session: (leasehold) => leasehold.session(),
   open: ({ operator }) => operator.open({ shards: 1 }).next(),
 };
 
 test.each([
+  ['the key id', 'enqueue'],
+  ['the key id', 'batch'],
   ['another partition key', 'enqueue'],
   ['another partition key', 'get'],
   ['another partition key', 'session'],
