@@ -21,7 +21,7 @@ const BY_NAME = 'rules know the limits of a task by its name; test/conformance/t
 
 const OPTIONS = {
   enqueue: {
-    id: task('id'),
+    id: task('pk'),
     queue: 'one queue, because a worker reads no other',
     priority: task('priority'),
     key: task('key'),
