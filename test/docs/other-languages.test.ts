@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { readyPartitionKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { readyPartitionKey, shardOf, splitKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { HAS_NO_TASK } from '../../shared/tasks/rows/task/bar-statements.ts';
 import { enqueueTask } from '../../shared/tasks/rows/task/task-statements.ts';
 import { fateOfPut } from '../../shared/tasks/task/created-by.ts';
@@ -13,7 +13,8 @@ import { ROOT, codeBlocks } from '../support/documents.ts';
 const document = 'docs/other-languages.md';
 const text = readFileSync(path.join(ROOT, document), 'utf8');
 
-interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority' | 'label'> {
+interface Written extends Pick<NewTask, 'queue' | 'name' | 'priority' | 'label'> {
+  readonly pk: string;
   readonly input: string;
   readonly createdAt: number;
   readonly nonce: string;
@@ -22,8 +23,16 @@ interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority' | '
 test('has the row that the client writes for the same task', () => {
   const row = codeBlocks({ path: document, text }).find(({ marks }) => marks.includes('row'));
   const written = JSON.parse(row?.code ?? '') as Written;
-  const { queue, id, name, priority, input, label, createdAt: now, nonce } = written;
-  const task = { queue, id, name, priority, label, runAt: now, input: JSON.parse(input) as Json };
+  const { pk, queue, name, priority, input, label, createdAt: now, nonce } = written;
+  const task = {
+    queue,
+    id: splitKey(pk)[2] ?? '',
+    name,
+    priority,
+    label,
+    runAt: now,
+    input: JSON.parse(input) as Json,
+  };
 
   expect(enqueueTask('table', task, 8, { now, nonce }).input).toMatchObject({
     Item: written,
