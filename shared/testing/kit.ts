@@ -13,6 +13,7 @@ import { schedulesOf } from '../client/schedules-of.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule.ts';
 import { enqueueDueOccurrences } from '../tasks/dispatch/recur.ts';
+import { splitKey } from '../dynamo/engine/keys.ts';
 import type { SendObserver } from '../dynamo/engine/send.ts';
 import { Sender } from '../dynamo/engine/send.ts';
 import type { Refusal } from '../coordination/lock/lock-record.ts';
@@ -367,7 +368,9 @@ export class TestKit {
   }
 
   async #obstacleTo(tasks: readonly Readonly<Record<string, unknown>>[]): Promise<string | undefined> {
-    for (const { id, queue, tenant } of tasks as readonly Pick<TaskRecord, 'id' | 'queue' | 'tenant'>[]) {
+    for (const row of tasks as readonly (Pick<TaskRecord, 'queue' | 'tenant'> & { readonly pk: string })[]) {
+      const { pk, queue, tenant } = row;
+      const id = splitKey(pk)[2];
       if (!this.#workers.has(queue))
         return (
           `${id} is in queue ${queue}, and the workers of this kit work on queue ${this.#queues.join(' and ')}: ` +

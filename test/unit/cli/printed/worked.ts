@@ -5,6 +5,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
+import { splitKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/task/task-request.ts';
 import { connectionOf, printedBy } from '../../../support/cli-scene.ts';
 import type { Process } from '../../../support/coordination.ts';
@@ -95,8 +96,8 @@ async function played({ what, argv, tasks = [], then = {} }: Scene): Promise<str
   const seconds = Math.floor((runtime.clock.monotonic() - startedAt) / 1_000);
   const rows = world
     .rows()
-    .flatMap(({ sk, id, state, attempts }) =>
-      sk === 'task' ? [`${String(id)}: ${String(state)}, ${String(attempts)} attempts`] : [],
+    .flatMap(({ pk, sk, state, attempts }) =>
+      sk === 'task' ? [`${splitKey(String(pk))[2]}: ${String(state)}, ${String(attempts)} attempts`] : [],
     );
   const live = await Array.fromAsync(leasehold.sessions.list(), ({ name }) => `session ${name} lives`);
   return [`## ${what}`, printed.trimEnd(), `after ${seconds} s`, ...rows.sort(), ...live, ''].join('\n');
