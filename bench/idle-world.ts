@@ -6,7 +6,7 @@ import { Sender } from '../shared/dynamo/engine/send.ts';
 import type { Stores } from '../shared/client/stores.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
-import { stampOf } from '../shared/core/lease/stamp.ts';
+import { stampOf } from '../shared/core/lease/write.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { Clock } from '../shared/core/runtime/clock.ts';

@@ -8,7 +8,7 @@
  */
 import { Command } from 'commander';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
-import { stampOf } from '../shared/core/lease/stamp.ts';
+import { stampOf } from '../shared/core/lease/write.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';

@@ -8,7 +8,8 @@ export function everyCommand(command: Command): readonly Command[] {
 }
 
 /**
- * `leasehold tasks` alone lists. Refuses operands that `list`, as the default verb, does not accept: the first one is probably a misspelt verb.
+ * `leasehold tasks` alone lists. Refuses operands that `list`, as the default verb, does not accept: the first one
+ * is probably a misspelt verb.
  * commander then ends the program with its usual error.
  */
 export function refuseUnknownVerb({ args, parent, registeredArguments }: Command): void {

@@ -11,7 +11,7 @@ import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { startOf } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { TickStore } from '../shared/tasks/dispatch/tick-store.ts';
 import { validName } from '../shared/core/validate/options.ts';
-import { stampOf } from '../shared/core/lease/stamp.ts';
+import { stampOf } from '../shared/core/lease/write.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import { continuationSchedule } from './env.ts';

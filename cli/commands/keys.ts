@@ -1,6 +1,7 @@
 /** `leasehold keys`: shows a key that limits or orders tasks, and repairs it after rows were deleted, edited or restored. */
 import { Command } from 'commander';
-import type { KeyReport, TurnReport } from '../../shared/tasks/queue/key-report.ts';
+import type { KeyReport } from '../../shared/tasks/queue/key-report.ts';
+import type { TurnReport } from '../../shared/tasks/queue/pass-turn.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';

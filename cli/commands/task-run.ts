@@ -1,6 +1,6 @@
 /** `leasehold tasks run`: claims one task and runs it in this process, as a worker would, to find out why it fails. */
 import { Command } from 'commander';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import { runAttempt } from '../../shared/tasks/run/run-attempt.ts';
 import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';

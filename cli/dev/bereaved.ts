@@ -6,7 +6,7 @@
  * Each write has the same condition as the worker's own, because a write that the worker sent before its end may still arrive first.
  */
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 import { claimOf } from '../../shared/tasks/task/task.ts';
 import type { CliConnection, QueueConnection } from '../connection.ts';

@@ -19,7 +19,8 @@ const HANDLERS = /** @type {const} */ ([
 ]);
 
 /**
- * An element of HTML. Of its properties, `on…` are handlers, `--…` are custom properties of its style, and everything else is an attribute.
+ * An element of HTML. Of its properties, `on…` are handlers, `--…` are custom properties of its style, and everything else is an
+ * attribute.
  * @param {string} tag with the classes that it always has: `p.pager.quiet`
  * @param {Props | Child} [first] its properties, or its first child
  * @param {...Child} rest

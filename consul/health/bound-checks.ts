@@ -1,7 +1,7 @@
 /** The checks that a remote session is bound to, and its end when one of them has failed. */
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { ensureClockWithin } from '../../shared/core/lease/skew.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import type { SessionPorts } from '../../shared/session/session-contender.ts';
 import type { LiveSession, Opaque, SessionRecord } from '../../shared/session/session-record.ts';
 import type { CheckStore } from './check-store.ts';

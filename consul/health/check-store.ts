@@ -1,4 +1,4 @@
-import type { Outcome, Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../shared/core/lease/write.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
 
 /** Stores health checks. Every write is conditional; see `row/check-statements.ts` for the guards. */

@@ -4,7 +4,7 @@ import { ConfigurationError, shown } from '../../shared/core/errors.ts';
 import type { Duration } from '../../shared/core/validate/duration.ts';
 import { givenMs } from '../../shared/core/validate/duration.ts';
 import { validName, validOptions } from '../../shared/core/validate/options.ts';
-import { ensureUnwritten, stampOf } from '../../shared/core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../shared/core/lease/write.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
 import type { CheckStore } from './check-store.ts';

@@ -17,7 +17,7 @@
  */
 import { boundTo, checksOf } from '../health/bound-checks.ts';
 import { ensureClockWithin } from '../../shared/core/lease/skew.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import type { SessionPorts } from '../../shared/session/session-contender.ts';
 import { ensureSoundClock, ensureSoundlyOpened } from '../../shared/session/open.ts';
 import { settleSession } from '../../shared/session/session-contender.ts';

@@ -12,9 +12,9 @@
  *
  * We look up the keys of a prefix first. A key that is created under it in the meantime is not part of the transaction.
  */
-import { ensureUnwritten, stampOf } from '../../shared/core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../shared/core/lease/write.ts';
 import { CorruptItemError, assert } from '../../shared/core/errors.ts';
-import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../shared/core/lease/write.ts';
 import type { Contended } from '../../shared/core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
 import { RemoteSessions } from './sessions.ts';

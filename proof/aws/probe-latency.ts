@@ -4,7 +4,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ENV } from '../../functions/env.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { DIRECTORY_INDEX, READY_INDEX } from '../../shared/dynamo/engine/schema.ts';

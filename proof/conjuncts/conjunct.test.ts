@@ -1,7 +1,8 @@
 /** Guards are taken apart at their conjuncts, and nowhere else. */
 import { describe, expect, test } from 'vitest';
 import { lockKey } from '../../shared/dynamo/engine/keys.ts';
-import { updateStatement, actionOf, together } from '../../shared/dynamo/engine/statement.ts';
+import { updateStatement } from '../../shared/dynamo/engine/statement.ts';
+import { actionOf, together } from '../../shared/dynamo/engine/transaction.ts';
 import type { Verb } from '../../shared/dynamo/engine/verb.ts';
 import { conjunctsOf, splitAtAnd } from './conjunct.ts';
 

@@ -1,6 +1,6 @@
 /** The ports of semaphores, wait groups and rate limits, with every write on record. */
 import { rateLimitKey, semaphoreKey, waitGroupKey, waitGroupMemberKey } from '../../shared/dynamo/engine/keys.ts';
-import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../shared/core/lease/write.ts';
 import type { RateLimitStore } from '../../shared/coordination/ratelimit/ratelimit-store.ts';
 import type { PermitRecord } from '../../shared/coordination/semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../shared/coordination/semaphore/semaphore-store.ts';

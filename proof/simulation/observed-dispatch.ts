@@ -1,6 +1,6 @@
 /** The ports of dispatchers and operators that are about whole queues, with every write on record. */
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
-import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../shared/core/lease/write.ts';
 import { queueKey, scheduleKey, tickKey } from '../../shared/dynamo/engine/keys.ts';
 import type { TickStore } from '../../shared/tasks/dispatch/tick-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';

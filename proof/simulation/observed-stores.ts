@@ -5,7 +5,7 @@ import type { LockClaim } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
-import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../shared/core/lease/write.ts';
 import type { AnsweringStore, JournalStore } from '../../shared/tasks/durable/journal-store.ts';
 import type { Claim, TaskKey } from '../../shared/tasks/task/task.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';

@@ -7,7 +7,7 @@
  * Each row is read as in a separate request: strongly consistent, after its caller's call, at the same price in units.
  * Reads with a separate limit, and all other requests, are not combined.
  */
-import type { WriteLimits } from '../core/lease/stamp.ts';
+import type { WriteLimits } from '../core/lease/write.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { readInBatches } from './engine/batches.ts';
 import type { DynamoCalls, DynamoItem } from './engine/driver.ts';

@@ -16,7 +16,7 @@
  *   - `end` is called during a heartbeat: it waits for the heartbeat, so that a late renewal cannot race the end.
  */
 import { LeaseLostError } from '../core/errors.ts';
-import { stampOf } from '../core/lease/stamp.ts';
+import { stampOf } from '../core/lease/write.ts';
 import type { TrustWindow } from '../core/lease/trust.ts';
 import { momentOf, remainingTrustMs } from '../core/lease/trust.ts';
 import type { SessionTiming } from '../core/lease/timing.ts';

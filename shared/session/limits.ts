@@ -1,5 +1,5 @@
 /** Limits of writes on behalf of a session: none is sent after its trust window. */
-import type { WriteLimits } from '../core/lease/stamp.ts';
+import type { WriteLimits } from '../core/lease/write.ts';
 import type { SessionHolder } from './keep-alive.ts';
 
 /** No attempt is sent once the session cannot be trusted; otherwise the sender's own bounds apply. */

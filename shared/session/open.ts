@@ -7,7 +7,7 @@
 import { StoreUnavailableError } from '../core/errors.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
 import { ensureClockWithin } from '../core/lease/skew.ts';
-import { stampOf } from '../core/lease/stamp.ts';
+import { stampOf } from '../core/lease/write.ts';
 import type { SessionTiming } from '../core/lease/timing.ts';
 import { trustDurationMs } from '../core/lease/timing.ts';
 import type { TrustWindow } from '../core/lease/trust.ts';

@@ -5,7 +5,7 @@ import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
 import { validName, validOptions } from '../core/validate/options.ts';
 import { validSignal } from '../core/wait/wait.ts';
-import { stampOf } from '../core/lease/stamp.ts';
+import { stampOf } from '../core/lease/write.ts';
 import type { SessionPorts } from './session-contender.ts';
 import { settleSession } from './session-contender.ts';
 import type { InvalidSession, SessionRecord } from './session-record.ts';

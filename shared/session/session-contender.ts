@@ -51,8 +51,6 @@ export async function settleSession(
   return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
 }
 
-/** The part of verifying a sequencer that concerns its session. */
-
 /**
  * `valid`       it was the current tenure at the moment of reading; that says nothing about the moment after.
  * `superseded`  there is a newer tenure, or an operator has ended it.

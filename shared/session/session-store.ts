@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits, Stamp } from '../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../core/lease/write.ts';
 import type { InvalidationReason, InvalidSession, LiveSession, SessionRecord } from './session-record.ts';
 
 /** The wall clock before sending. The session expires at `now` plus its TTL. */

@@ -1,6 +1,6 @@
 /** Lets durable tasks wait by the clock of tests, because the SDK waits by the real clock. */
 import { systemClock } from '../core/runtime/clock.ts';
-import type { SkippedTime, Timed } from '../tasks/run/claim-writer.ts';
+import type { SkippedTime, Timed } from '../tasks/run/claim-holder.ts';
 
 /** The SDK is told that each wait is over after this time, so that it asks. How soon it asks changes nothing: the journal decides. */
 const SOON_MS = 50;

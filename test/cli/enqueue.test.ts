@@ -3,7 +3,7 @@ import { createStores } from '../../shared/client/stores.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Json } from '../../shared/tasks/task/task.ts';
 import { runCommand } from '../support/command.ts';

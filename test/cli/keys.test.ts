@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Finding } from '../../cli/doctor/finding.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { createStores } from '../../shared/client/stores.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';

@@ -6,7 +6,7 @@ import { createSessionStore } from '../../shared/session/row/dynamo-session-stor
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createStores } from '../../shared/client/stores.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockSkewError, ConfigurationError } from '../../shared/core/errors.ts';
 import { RateLimiter } from '../../shared/coordination/ratelimit/rate-limiter.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import type { RateOptions } from '../../shared/coordination/ratelimit/bucket.ts';
 import { bucketOf, drawOf } from '../../shared/coordination/ratelimit/bucket.ts';
 import type { Member } from '../support/crowd.ts';

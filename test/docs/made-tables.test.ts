@@ -154,7 +154,9 @@ const MADE: Readonly<Record<string, () => string>> = {
         ],
         [
           'a wake, at most four a second',
-          `${wake} read unit while workers are live, and every five seconds also the reads of a tick. If it starts one, 3 and a write unit, and for more tasks than one worker runs at once the reads of a tick; and a write unit for each wake in the two seconds after a start, or while tasks come one by one: then a worker reads 2.5 units a second more`,
+          `${wake} read unit while workers are live, and every five seconds also the reads of a tick. If it starts one, ` +
+            '3 and a write unit, and for more tasks than one worker runs at once the reads of a tick; and a write unit for each ' +
+            'wake in the two seconds after a start, or while tasks come one by one: then a worker reads 2.5 units a second more',
         ],
         [
           'a worker that starts',

@@ -5,7 +5,7 @@ import { IDLE_QUEUE, openIdleWorld } from '../../bench/idle-world.ts';
 import { reasonToLeave } from '../../functions/redundant-worker.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
 import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
 import { openHolder } from '../support/open-holder.ts';

@@ -6,7 +6,7 @@ import { ENV, parseDispatchEnv, parseWorkEnv } from '../../functions/env.ts';
 import { readTaskFile } from '../../examples/demonstration/task-file.ts';
 import { validName } from '../../shared/core/validate/options.ts';
 import { parseSequencer } from '../../shared/core/lease/sequencer.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Lock } from '../../shared/coordination/lock/lock.ts';
 import { parsePermit } from '../../shared/coordination/semaphore/semaphore.ts';

@@ -1,7 +1,7 @@
 /** Sessions, locks, values without a session, and elections. */
 import type { HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import type { Session } from '../../shared/client/session.ts';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import type { Party } from './scene.ts';
 import { dies, scene } from './scene.ts';
 

@@ -1,6 +1,6 @@
 /** A test file's own table on the embedded engine, with the library and the command. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';

@@ -1,7 +1,7 @@
 /** Builders for tests about tasks: each test says only what matters to it. */
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { Stamp } from '../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../shared/core/lease/write.ts';
 import type { NewTask, SequencedStamp, TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Claim, ReadyTask, RunningTask, TaskRecord } from '../../shared/tasks/task/task.ts';
 

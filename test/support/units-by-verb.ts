@@ -1,5 +1,5 @@
 /** The write units of each step of a task, as the table in memory charges them. */
-import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../shared/core/lease/write.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Claim, ReadyTask } from '../../shared/tasks/task/task.ts';
 import type { MemoryQueue } from './memory-queue.ts';

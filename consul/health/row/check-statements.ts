@@ -16,7 +16,7 @@
  * | ttl | N, epoch s | deletion of deregistered checks; others have none | deregister |
  */
 import { defined } from '../../../shared/core/defined.ts';
-import type { Stamp } from '../../../shared/core/lease/stamp.ts';
+import type { Stamp } from '../../../shared/core/lease/write.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from '../health.ts';
 import type { RowKey } from '../../../shared/dynamo/engine/keys.ts';
 import { joinKey } from '../../../shared/dynamo/engine/keys.ts';

@@ -2,7 +2,7 @@ import type { Mutant } from '../change.ts';
 
 const TASK_STORE = 'shared/tasks/rows/task/dynamo-task-store.ts';
 const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
-const OCCURRENCE_MAKER = 'shared/tasks/rows/dynamo-schedule-store.ts';
+const OCCURRENCE_MAKER = 'shared/tasks/rows/occurrence-maker.ts';
 
 /** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [

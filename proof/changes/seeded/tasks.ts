@@ -63,7 +63,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'a completion does not compare session and counter',
     file: STATEMENTS,
     from: `return updateTask('task.complete', table, claim, stamp, {\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
-    to: `return updateTask('task.complete', table, claim, stamp, {\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
+    to:
+      `return updateTask('task.complete', table, claim, stamp, {\n    guard: ('#state = :running AND ` +
+      `(#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
     killedBy: ['I16'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },

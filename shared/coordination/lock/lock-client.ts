@@ -6,7 +6,7 @@ import { durationMs, givenMs } from '../../core/validate/duration.ts';
 import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
 import { CorruptItemError } from '../../core/errors.ts';
 import { pagesOf } from '../../core/runtime/take.ts';
-import { stampOf, ensureUnwritten } from '../../core/lease/stamp.ts';
+import { stampOf, ensureUnwritten } from '../../core/lease/write.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import { closingOf, trustedUntil } from '../../session/session-record.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';

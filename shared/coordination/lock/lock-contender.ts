@@ -9,9 +9,9 @@
  *   - four if the holder's session has expired but is still marked live: refused, read, end the session, take over.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
-import type { Outcome, WriteLimits } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/write.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsWithinTrust } from '../../session/limits.ts';
 import type { SessionRecord } from '../../session/session-record.ts';

@@ -7,7 +7,7 @@
  * A reader without write permission, or with a wrong clock, sees the row unchanged.
  */
 import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { HeldLock, Holder, LockInfo, LockRecord } from './lock-record.ts';

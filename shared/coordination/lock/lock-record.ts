@@ -40,7 +40,7 @@
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/options.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type { Opaque } from '../../session/session-record.ts';
 import { defined } from '../../core/defined.ts';
 

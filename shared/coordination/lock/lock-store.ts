@@ -1,5 +1,5 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/write.ts';
 import type { Closing, SessionBehavior, SessionRecord } from '../../session/session-record.ts';
 import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock-record.ts';
 

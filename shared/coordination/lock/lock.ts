@@ -13,7 +13,7 @@
  */
 import { LeaseLostError } from '../../core/errors.ts';
 import { formatSequencer } from '../../core/lease/sequencer.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';

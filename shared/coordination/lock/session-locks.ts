@@ -21,7 +21,7 @@ import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './lock-record.ts';
 import { warningOfOwnWait } from './own-wait.ts';
 import { LockUnavailableError, describeLock, validContent, validKey } from './lock-record.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { HolderPorts } from './lock-verdict.ts';
 import { lockVerdictOf } from './lock-verdict.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';

@@ -12,8 +12,8 @@ import type { SessionLocksPorts } from './session-locks.ts';
 import { LOCK_OPTIONS, OPTIONS, PATIENT_OPTIONS, SessionLocks, validListed, validReentrant } from './session-locks.ts';
 import type { LockPorts } from './lock-verdict.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf } from './lock-contender.ts';
 import { lockVerdictOf } from './lock-verdict.ts';
 import type { UnresolvedKeys } from './unresolved-keys.ts';
@@ -120,14 +120,13 @@ export class SeveralLocks extends SessionLocks {
   }
 }
 
+/** DynamoDB's limit on the actions of one transaction. */
+export const KEYS_LIMIT = 100;
+
 /**
  * Acquires several keys: reads and judges the rows, then acquires them in one transaction that depends on the rows as read.
  * A waiter for several keys does not hold a key, so it cannot deadlock.
  */
-
-/** DynamoDB's limit on the actions of one transaction. */
-export const KEYS_LIMIT = 100;
-
 export class SeveralContender implements KeyContender<readonly HeldLock[]> {
   readonly key: string;
   readonly #keys: readonly string[];

@@ -1,8 +1,8 @@
 import { validName, validOptions } from '../../core/validate/options.ts';
-import type { Outcome } from '../../core/lease/stamp.ts';
+import type { Outcome } from '../../core/lease/write.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import { waitFor } from '../../core/wait/wait.ts';

@@ -1,4 +1,4 @@
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import { capacityOf, partName, partsFor, queueOfFleet } from '../../core/permit-parts.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';

@@ -1,7 +1,7 @@
 /** Releases permits and abandons claims, so that a late copy of an earlier request takes nothing. */
 import { StoreUnavailableError } from '../../core/errors.ts';
-import type { Outcome, WriteLimits } from '../../core/lease/stamp.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/write.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { PermitRecord, SemaphoreRecord } from './semaphore.ts';

@@ -8,7 +8,7 @@
  *     (`unresolved-semaphores.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
-import type { WriteLimits } from '../../core/lease/stamp.ts';
+import type { WriteLimits } from '../../core/lease/write.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import type { GiveBackPorts } from './give-back.ts';

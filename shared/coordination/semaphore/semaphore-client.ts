@@ -1,5 +1,5 @@
 /** The client API of semaphores. */
-import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/write.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Closing } from '../../session/session-record.ts';

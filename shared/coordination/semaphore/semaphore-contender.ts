@@ -10,9 +10,9 @@
  * | polling | 1 read of the row, 1 of sessions not known to be live; writes only if capacity is free |
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
-import type { Outcome, WriteLimits } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/write.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';

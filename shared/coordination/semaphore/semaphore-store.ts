@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/write.ts';
 import type { Closing } from '../../session/session-record.ts';
 import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 

@@ -5,7 +5,7 @@
  * One read and one write settle this: the write removes entries that are not in the session's book, bars its blind requests, and changes
  * the revision that requests in flight name. The session's heartbeats retry it until the store responds.
  */
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { changeSemaphore } from './change.ts';
 import type { GiveBackPorts } from './give-back.ts';

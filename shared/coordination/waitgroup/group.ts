@@ -1,7 +1,7 @@
 /** One generation of a wait group: the API to add, lease, finish and wait for members. */
 import { ConfigurationError, MismatchError, assert } from '../../core/errors.ts';
 import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';

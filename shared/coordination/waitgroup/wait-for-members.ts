@@ -5,7 +5,7 @@
  * it reads the members in order, stops at the first pending one, and continues from there.
  */
 import { MismatchError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { waitFor } from '../../core/wait/wait.ts';
 import { allOf } from '../../core/runtime/all-of.ts';

@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/write.ts';
 import type { GroupKey, GroupRecord, MemberRecord } from './waitgroup.ts';
 
 export interface MemberLease {

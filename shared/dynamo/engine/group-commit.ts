@@ -9,14 +9,14 @@
  *   - A commit goes alone: a condition of its caller, or the number that bars its late copies, would decide for its neighbours as well.
  */
 import { ConfigurationError } from '../../core/errors.ts';
-import type { WriteLimits } from '../../core/lease/stamp.ts';
+import type { WriteLimits } from '../../core/lease/write.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { itemSizeBytes } from './capacity.ts';
 import type { DynamoItem } from './driver.ts';
 import type { Canceled, Sender, WriteResult } from './send.ts';
-import type { Action } from './statement.ts';
-import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactStatement } from './statement.ts';
+import type { Action } from './transaction.ts';
+import { TRANSACTION_ACTIONS_LIMIT, isBlind, isUnfit, rowOf, tokenOf, transactStatement } from './transaction.ts';
 import type { Verb } from './verb.ts';
 
 export interface Member {

@@ -173,7 +173,7 @@ export class ItemReader {
   }
 
   /**
-   * The last part of a key such as `task#<queue>#<id>`. It is no attribute: `id` is the usual key of other tables, which would take the row.
+   * The last part of a key such as `task#<queue>#<id>`. It is no attribute: other tables have the key `id`, and would take the row.
    */
   get idOfQueue(): string {
     return splitKey(this.key)[2] ?? '';

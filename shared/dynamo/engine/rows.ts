@@ -1,5 +1,5 @@
 /** Reads and writes rows of one kind for a store: sends statements and returns records. */
-import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/write.ts';
 import { readInBatches } from './batches.ts';
 import type { DynamoItem } from './driver.ts';
 import type { Sender, WriteResult } from './send.ts';

@@ -9,7 +9,7 @@
  *
  * The SDK's own retries stay off, because they would sign and resend after a freeze without checking the session.
  */
-import type { WriteLimits } from '../../core/lease/stamp.ts';
+import type { WriteLimits } from '../../core/lease/write.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Patience } from '../../core/wait/retry-contended.ts';

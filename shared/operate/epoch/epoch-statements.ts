@@ -10,7 +10,7 @@
  * | semaphore | leaseCounter, revision |
  * | complete wait group | generation; an incomplete group keeps its generation, because its members are in it |
  */
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import { TOKENS_PER_PART } from '../../core/permit-parts.ts';
 import type { RowKey } from '../../dynamo/engine/keys.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';

@@ -1,6 +1,6 @@
 /** Raises the counters of a restored table; see `epoch-statements.ts`. */
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
 import { invalidateSession } from '../../session/row/session-statements.ts';
 import type { CountingRow } from './epoch-statements.ts';

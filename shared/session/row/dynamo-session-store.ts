@@ -31,7 +31,6 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
  * The requests of a session's holder and of its contenders.
  * Separate from the rest of the store, so that small bundles stay small.
  */
-
 export function createHolderSessionStore(sender: Sender, table: string): HolderSessionStore {
   const rows = new Rows(sender, decodeSession);
   return {

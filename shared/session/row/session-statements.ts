@@ -25,7 +25,7 @@
  * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
 import { defined } from '../../core/defined.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import { MAX_TTL_MS } from '../../core/lease/timing.ts';
 import { closedFrom } from '../session-record.ts';
 import type { Invalidation, NewSession, RemoteRenewal, SessionExpiry, SessionRenewal } from '../session-store.ts';

@@ -13,7 +13,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Slice } from '../task/slice.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { isPausedTenant } from '../task/queue-store.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { PartitionPage } from './measure.ts';

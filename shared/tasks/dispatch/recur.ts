@@ -2,7 +2,7 @@
 import { inFlight } from '../../core/runtime/in-flight.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { CorruptItemError, StoreUnavailableError, messageOf, shown } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { OccurrencePorts } from '../schedule/make-occurrence.ts';
 import { makeOccurrence } from '../schedule/make-occurrence.ts';
 import type { ScheduleRecord, ScheduleStep, ScheduleStore } from '../schedule/schedule.ts';

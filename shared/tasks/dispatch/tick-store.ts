@@ -1,4 +1,4 @@
-import type { Outcome, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../core/lease/write.ts';
 
 /** One firing of a schedule. */
 export interface Tick {

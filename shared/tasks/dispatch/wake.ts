@@ -19,7 +19,7 @@
  * last start in the note, is told to stay a little. While tasks come so, the note names each, and live workers read it often: a task then
  * waits for the stream, and not for the index.
  */
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Fleet } from '../../coordination/semaphore/fleet.ts';
 import { wholeOf } from '../../coordination/semaphore/fleet.ts';

@@ -2,8 +2,8 @@
 import { isDenied } from '../../core/denied.ts';
 import { defined } from '../../core/defined.ts';
 import { ConfigurationError, StoreUnavailableError, shown } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { validOptions } from '../../core/validate/options.ts';

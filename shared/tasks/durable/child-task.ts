@@ -1,7 +1,7 @@
 /** The task that `ctx.invoke` starts: in the queue, the priority and the trace of the task that invokes it. */
 import type { OperationUpdate } from '@aws/durable-execution-sdk-js';
 import { validName } from '../../core/validate/options.ts';
-import type { ClaimHolder } from '../run/claim-writer.ts';
+import type { ClaimHolder } from '../run/claim-holder.ts';
 import { carriedInput, checkedIn } from '../task/payload.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { Json } from '../task/task.ts';

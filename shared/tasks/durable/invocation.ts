@@ -15,7 +15,7 @@ import type {
 } from '@aws/durable-execution-sdk-js';
 import { DurableExecutionClientError } from '@aws/durable-execution-sdk-js';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
-import type { ClaimHolder, SkippedTime } from '../run/claim-writer.ts';
+import type { ClaimHolder, SkippedTime } from '../run/claim-holder.ts';
 import { sendWithin } from '../tracing/tracing.ts';
 import type { TaskContext } from '../task/context.ts';
 import type { Effect, UserWrite } from '../task/task-store.ts';

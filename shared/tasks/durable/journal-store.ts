@@ -1,5 +1,5 @@
 /** What the holder of a durable task writes, and what arrives from outside. */
-import type { Stamp, WriteLimits } from '../../core/lease/stamp.ts';
+import type { Stamp, WriteLimits } from '../../core/lease/write.ts';
 import type { Effect, EffectReason, SequencedStamp, Settled, TaskStore } from '../task/task-store.ts';
 import type { Claim, Json, TaskError, TaskKey, TaskRecord } from '../task/task.ts';
 import type { PackedElement } from './packed.ts';

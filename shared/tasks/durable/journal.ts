@@ -11,15 +11,15 @@
 import { isDenied } from '../../core/denied.ts';
 import { CorruptItemError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
-import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../core/lease/write.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import { NEVER } from '../task/batch.ts';
 import type { SequencedStamp, Settled } from '../task/task-store.ts';
 import type { Claim, JournalInRow, RunningTask, TaskRecord } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
 import { refusalOf } from '../task/user-writes.ts';
 import { barred } from '../run/bar.ts';
-import type { ClaimHolder } from '../run/claim-writer.ts';
+import type { ClaimHolder } from '../run/claim-holder.ts';
 import { entryWithContent } from './arrival.ts';
 import type { Element, Entry, OperationError } from './entry.ts';
 import { joined, openKeyOf, parted } from './entry.ts';

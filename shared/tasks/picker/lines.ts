@@ -4,7 +4,7 @@
  * one is read by its id, without a poll.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Visit } from '../task/group-walk.ts';
 import type { LinePlace } from '../task/line.ts';
 import type { GroupEntry } from '../task/task-store.ts';

@@ -8,7 +8,7 @@
  */
 import { ClockSkewError, StoreUnavailableError } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { SessionVerdict } from '../../session/session-contender.ts';
 import { settleSession } from '../../session/session-contender.ts';

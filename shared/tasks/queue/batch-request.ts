@@ -148,9 +148,7 @@ function named({ options }: TaskRequest, id: string, queue: string): TaskRequest
   return { id, queue, ...options };
 }
 
-/** Checks the tasks of one call. An error names the position of the first unusable task. */
-
-/** @throws ConfigurationError */
+/** Checks the tasks of one call. @throws ConfigurationError it names the position of the first unusable task */
 export async function checkedAll(
   tasks: readonly (TaskRequest | NewTask)[],
   defaults: RequestDefaults,

@@ -11,7 +11,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
-import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/write.ts';
 import { validName, validWholeNumber } from '../../core/validate/options.ts';
 import { NEVER } from '../task/batch.ts';
 import type { ReadyTask, RunningTask, TaskRecord, TaskState } from '../task/task.ts';

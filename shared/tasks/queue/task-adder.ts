@@ -2,8 +2,8 @@
  * Adds one task to the table unless its id is taken. Every client that enqueues is built on this, and a small client needs nothing else.
  */
 import { MismatchError, StoreUnavailableError, assert } from '../../core/errors.ts';
-import type { Outcome, Stamp } from '../../core/lease/stamp.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../core/lease/write.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { fateOfPut } from '../task/created-by.ts';
 import type { TakenTask } from '../task/dedup.ts';

@@ -2,7 +2,7 @@
 import { defined } from '../../core/defined.ts';
 import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
 import { validName, validWholeNumber, validOptions } from '../../core/validate/options.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';

@@ -8,7 +8,7 @@
  */
 import { ConfigurationError, MismatchError, assert, shown } from '../../core/errors.ts';
 import { pagesOf } from '../../core/runtime/take.ts';
-import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/write.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
 import { validName, validOptions } from '../../core/validate/options.ts';
@@ -18,8 +18,10 @@ import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { CancelAllReport, CancelReport, Plan, Selection } from './cancel-selection.ts';
 import { SELECTION, cancelChosen, descendantsOf, selecting } from './cancel-selection.ts';
-import type { KeyReport, KeysQuery, RecountReport, PassReport, TurnReport } from './key-report.ts';
-import { recountKey, reportKeys, passTurn, reportTurn } from './key-report.ts';
+import type { KeyReport, KeysQuery, RecountReport } from './key-report.ts';
+import type { PassReport, TurnReport } from './pass-turn.ts';
+import { recountKey, reportKeys } from './key-report.ts';
+import { passTurn, reportTurn } from './pass-turn.ts';
 import type { ListingQuery } from './listing.ts';
 import { openTasks } from './listing.ts';
 import type { EndedEntry } from '../task/ended-list.ts';

@@ -1,7 +1,7 @@
 /** Writes one task into the table: its payload and its row, or other work for the existing task with its id. */
 import { MismatchError } from '../../core/errors.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';

@@ -18,7 +18,7 @@
  * | ttl | N, epoch s | set once all have ended | like `finishedAt` |
  */
 import { defined } from '../../core/defined.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type { BatchKey, BatchRecord, ChildEnding, NewBatch, Waiter } from '../task/batch.ts';
 import type { TaskKey } from '../task/task.ts';
 import { batchKey, taskKey } from '../../dynamo/engine/keys.ts';

@@ -17,7 +17,7 @@
  * which keep their slots until another worker has taken them over.
  * The row does not name these tasks, so a write costs the same at any limit.
  */
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type { KeyLimit, KeyState } from '../task/key-limit.ts';
 import { windowOf, IDLE_KEY } from '../task/key-limit.ts';
 import type { TaskKey } from '../task/task.ts';

@@ -24,7 +24,7 @@
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
 import type { PlanningHints, QueueRecord, QueueSettings, QueueUse, StartsNote } from '../task/queue-store.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import type { Statement, UpdateParts } from '../../dynamo/engine/statement.ts';

@@ -25,7 +25,7 @@
  *
  * Removing a schedule keeps its row, so that a late copy of its definition, which is conditional on a missing row, cannot restore it.
  */
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type {
   ScheduleDefinition,
   ScheduleRecord,

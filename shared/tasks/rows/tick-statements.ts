@@ -11,7 +11,7 @@
  * | nonce | S | of the last write | take |
  * | ttl | N, epoch s | | take |
  */
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type { Tick } from '../dispatch/tick-store.ts';
 import { tickKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';

@@ -3,15 +3,15 @@
  * Otherwise the task could stay `running` for as long as its worker lives, although no worker runs its code.
  */
 import { isDenied } from '../../core/denied.ts';
-import { LeaseLostError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
-import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
+import type { WriteLimits, Stamp } from '../../core/lease/write.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsWithinTrust } from '../../session/limits.ts';
-import type { TaskLog, TaskContext } from '../task/context.ts';
+import type { TaskLog } from '../task/context.ts';
 import { describeMiscount } from '../task/batch.ts';
-import type { CommitOutcome, Settled, TaskStore, NewTask } from '../task/task-store.ts';
+import type { CommitOutcome, Settled, TaskStore } from '../task/task-store.ts';
 import type { Cancellation, Claim, ReadyTask, RunningTask } from '../task/task.ts';
 import { claimOf, describeTask } from '../task/task.ts';
 import type { Settlement } from './settle.ts';
@@ -19,12 +19,6 @@ import { settlementOf } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
 import { spanOfEnd } from './traced.ts';
 import { sendWithin } from '../tracing/tracing.ts';
-import type { PayloadPorts, PayloadStore } from '../task/payload.ts';
-import { dropPayload } from '../task/payload.ts';
-import { rejectedBy } from './ending.ts';
-import type { Thrown } from './thrown.ts';
-import { stackOf } from './thrown.ts';
-import type { CorruptItemError } from '../../core/errors.ts';
 
 interface ClaimWriterPorts {
   readonly tasks: TaskStore;
@@ -181,126 +175,4 @@ export function logMiscount(log: TaskLog, outcome: Settled | CommitOutcome): voi
 /** The fields of a claim in a log line. */
 export function namesOf({ id: task, leaseCounter, session }: Claim): Readonly<Record<string, string | number>> {
   return { task, leaseCounter, session };
-}
-
-/**
- * Best-effort writes next to a task's own row,
- * limited to the grace period of task code; a failure is only logged.
- */
-
-/** Maximum length, so that it fits into its row. */
-const STACK_LIMIT_CHARACTERS = 2_000;
-
-interface SideWritePorts extends PayloadPorts {
-  readonly session: SessionHolder;
-  readonly runtime: Runtime;
-  readonly log: TaskLog;
-  /** How long task code may take to stop. */
-  readonly graceMs: number;
-}
-
-export class SideWrites {
-  readonly #task: RunningTask;
-  readonly #ports: SideWritePorts;
-  /** Aborts when the run is over. */
-  readonly #finished: AbortSignal;
-
-  constructor(task: RunningTask, ports: SideWritePorts, finished: AbortSignal) {
-    this.#task = task;
-    this.#ports = ports;
-    this.#finished = finished;
-  }
-
-  /** Waits for the grace period; less if the session is lost or the run is over. */
-  grace(): Promise<void> {
-    const { runtime, session, graceMs } = this.#ports;
-    return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));
-  }
-
-  /** Removes the payload of a done task. If that fails, TTL deletes it. */
-  async dropPayload(): Promise<void> {
-    if (this.#task.payload === undefined) return;
-    await this.#try('payload not removed', (signal) => dropPayload(this.#task, this.#ports, signal));
-  }
-
-  /** Stores the stack of a failed attempt. The error itself is in the task's row and in the log. */
-  async keepStack(thrown: Thrown): Promise<void> {
-    const stack = stackOf(thrown, STACK_LIMIT_CHARACTERS);
-    if (stack === undefined) return;
-    const { tasks, runtime } = this.#ports;
-    const claim = claimOf(this.#task);
-    await this.#try('stack not kept', (signal) => tasks.keepFailure(claim, stack, stampOf(runtime), { signal }));
-  }
-
-  async #try(failed: string, send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const over = new AbortController();
-    void this.grace().then(() => over.abort());
-    try {
-      await Promise.race([send(over.signal), rejectedBy(over.signal)]);
-    } catch (error) {
-      this.#ports.log.warn(failed, { task: this.#task.id, error: messageOf(error) });
-    }
-  }
-}
-
-/** The claim behind a task's context, for durable tasks, which write more than the context's verbs do. */
-
-/**
- * Sends one operation of the claim at a time, while the session is trusted, until the outcome is known.
- * An operation with a settlement is the last one.
- */
-export type SendVerb = (
-  settlement: Settlement | undefined,
-  send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
-  /** Name of its span. Default: derived from the settlement. */
-  name?: string,
-) => Promise<void>;
-
-export interface ClaimHolder {
-  readonly task: RunningTask;
-  readonly tasks: TaskStore;
-  readonly runtime: Runtime;
-  readonly payloads?: PayloadStore | undefined;
-  readonly log: TaskLog;
-  readonly trace?: AttemptTrace | undefined;
-  readonly verb: SendVerb;
-  /** Called when an operation of this claim has added tasks to the queue. */
-  readonly onFollowers: (followers: readonly NewTask[]) => void;
-  /** Called when the operation that ended the claim has started its follower. */
-  readonly onFollowed: () => void;
-  /** Called when the task waits until this time. */
-  readonly onSuspended: (readyAt: number) => void;
-  /** Called for a damaged row of the task. */
-  readonly onDamaged: (damage: CorruptItemError) => void;
-  /** Called when the attempt has saved new progress. */
-  readonly onProgress: () => void;
-  /** On a clock of tests, for one invocation. Absent: real time passes. */
-  readonly skipTime?: (() => SkippedTime) | undefined;
-}
-
-/** Times of an operation, in the SDK's words. */
-export interface Timed {
-  readonly StepDetails?: { readonly NextAttemptTimestamp?: Date | string | undefined } | undefined;
-  readonly WaitDetails?: { readonly ScheduledEndTimestamp?: Date | string | undefined } | undefined;
-}
-
-/** Skips the waits of an invocation of a durable task. */
-export interface SkippedTime {
-  /** No time passes during this work. */
-  during<T>(work: () => Promise<T>): Promise<T>;
-  /** Notes a poll. @returns whether time has passed until the next operation is due */
-  polled(msToWake: number): Promise<boolean>;
-  /** The operation as the SDK gets it, with times of the real clock. */
-  shown<Operation extends Timed>(operation: Operation, now: number): Operation;
-}
-
-const HOLDER = Symbol('leasehold.holder');
-
-export function withHolder(context: TaskContext, holder: ClaimHolder): TaskContext {
-  return Object.assign(context, { [HOLDER]: holder });
-}
-
-/** @param context as task code gets it; middleware may have copied it */
-export function holderOf(context: TaskContext): ClaimHolder {
-  return (context as TaskContext & { readonly [HOLDER]: ClaimHolder })[HOLDER];
 }

@@ -1,7 +1,7 @@
 /** The context of running task code: the operations of its claim. */
 import { ConfigurationError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import type { WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../core/lease/write.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
@@ -13,15 +13,16 @@ import { checkedIn, discardPayload } from '../task/payload.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
 import { newTaskOf, validRequests } from '../task/task-request.ts';
 import { laterBy } from '../../core/validate/moment.ts';
-import type { ClaimHolder, SendVerb } from './claim-writer.ts';
-import { withHolder, logMiscount } from './claim-writer.ts';
+import type { ClaimHolder, SendVerb } from './claim-holder.ts';
+import { logMiscount } from './claim-writer.ts';
+import { withHolder } from './claim-holder.ts';
 import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { AttemptLink } from './attempt-link.ts';
 import { linked } from './attempt-link.ts';
 import type { EachItems } from './each.ts';
 import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { CommitOutcome, NewTask, SequencedStamp, Settled, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, Occurrence, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';

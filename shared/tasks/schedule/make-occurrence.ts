@@ -1,5 +1,5 @@
 /** Turns an occurrence into a task, as `enqueue` would create it, and applies the schedule's overlap policy. */
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { NewTask } from '../task/task-store.ts';
 import { newTaskOf } from '../task/task-request.ts';

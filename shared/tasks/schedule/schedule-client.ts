@@ -1,6 +1,6 @@
 /** `ScheduleClient` defines recurring tasks, and runs, pauses and removes them. */
 import { validName, validOptions } from '../../core/validate/options.ts';
-import { ensureUnwritten, stampOf } from '../../core/lease/stamp.ts';
+import { ensureUnwritten, stampOf } from '../../core/lease/write.ts';
 import { pagesOf } from '../../core/runtime/take.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';

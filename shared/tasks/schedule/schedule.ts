@@ -21,7 +21,7 @@ import { lastOccurrenceWithin, occurrenceAfter, occurrencesWithoutMoment } from 
 import type { SharedTaskOptions } from '../task/task-request.ts';
 import type { Json, Occurrence } from '../task/task.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import type { Outcome, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { NewTask } from '../task/task-store.ts';
 

@@ -7,7 +7,7 @@
  * A verdict is final: the guard of each of these writes names a state that never comes back, so a late copy of a request that was
  * not applied is refused.
  */
-import type { Stamp } from '../../core/lease/stamp.ts';
+import type { Stamp } from '../../core/lease/write.ts';
 import type { TakenTask } from './dedup.ts';
 import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from './task.ts';
 

@@ -1,6 +1,6 @@
 /** Switches the list of a queue's finished tasks on or off, by the setting of a worker or a dispatcher. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';

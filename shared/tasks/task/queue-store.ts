@@ -1,4 +1,4 @@
-import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/write.ts';
 
 /** The state of a queue as a whole. A queue has no record until an operator, a dispatcher or a worker outside Lambda writes one. */
 export interface QueueRecord {

@@ -1,4 +1,4 @@
-import type { Outcome, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, Stamp } from '../../core/lease/write.ts';
 import type { KeyState } from './key-limit.ts';
 import type { EndedEntry, EndedQuery } from './ended-list.ts';
 import type { LineState } from './line.ts';

@@ -1,5 +1,5 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Outcome, WriteLimits, Stamp } from '../../core/lease/stamp.ts';
+import type { Outcome, WriteLimits, Stamp } from '../../core/lease/write.ts';
 import type { BatchKey, BatchRecord, NewBatch } from './batch.ts';
 import type { Dedup } from './dedup.ts';
 import type { Fullness, KeyLimit, KeyState } from './key-limit.ts';

@@ -6,7 +6,7 @@
  * with a mark that it is cut.
  */
 import { InvariantError, messageOf } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';

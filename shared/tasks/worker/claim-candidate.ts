@@ -4,7 +4,7 @@
  */
 import { isDenied } from '../../core/denied.ts';
 import { messageOf } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';

@@ -12,7 +12,7 @@
  * The picker finds that task in the index and adopts it (`tasks/picker/rows.ts`).
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
-import type { Outcome } from '../../core/lease/stamp.ts';
+import type { Outcome } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { TaskLog } from '../task/context.ts';

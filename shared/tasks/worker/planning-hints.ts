@@ -10,7 +10,7 @@
  * A hint that is lost or overwritten only changes how many workers start, not what they do.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/write.ts';
 import type { Cancel, Clock } from '../../core/runtime/clock.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';

@@ -4,7 +4,8 @@
  * So a change takes a few seconds to be noticed. Correctness does not depend on it: a pause is not a lock,
  * and `lane.ts` explains lanes and shards.
  *
- * While tasks come one by one, wakers note each in the row, because the index may lag. Then the worker reads the row several times a second.
+ * While tasks come one by one, wakers note each in the row, because the index may lag. Then the worker reads the row several times a
+ * second.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

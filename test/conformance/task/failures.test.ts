@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { itemSizeBytes } from '../../../shared/dynamo/engine/capacity.ts';
-import { putFailure } from '../../../shared/tasks/rows/payload-statements.ts';
+import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import type { Claim } from '../../../shared/tasks/task/task.ts';

@@ -5,7 +5,7 @@ import { createScheduleStore } from '../../../shared/tasks/rows/dynamo-schedule-
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
-import { stampOf } from '../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../shared/core/lease/write.ts';
 import type { ScheduleOptions } from '../../../shared/tasks/schedule/declaration.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule.ts';

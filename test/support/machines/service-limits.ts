@@ -2,7 +2,8 @@
  * DynamoDB's refusals although no condition is false, each with a switch.
  *
  *   - `conflicts`: a transaction holds its rows for a while. Whatever writes one of them meanwhile is refused.
- *   - `writeUnits`: a partition key, of the table or of an index, bears 1,000 write units a second, with a burst of one second. A write takes
+ *   - `writeUnits`: a partition key, of the table or of an index, bears 1,000 write units a second, with a burst of one second. A write
+ *     takes
  *     units by the size of the row, and of each entry that it puts, changes or removes. Refused writes pay, too.
  *   - `readUnits`: a partition key, of the table or of an index, bears 3,000 read units a second, likewise.
  *
@@ -11,8 +12,8 @@
 import { TRANSACTION_FACTOR, sized, writeUnits } from '../../../shared/dynamo/engine/capacity.ts';
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
-import type { Action } from '../../../shared/dynamo/engine/statement.ts';
-import { rowOf } from '../../../shared/dynamo/engine/statement.ts';
+import type { Action } from '../../../shared/dynamo/engine/transaction.ts';
+import { rowOf } from '../../../shared/dynamo/engine/transaction.ts';
 import { memoryTable } from '../../../shared/testing/memory-table.ts';
 import type { StoredItem } from '../../../shared/testing/simulated-dynamo/attribute-value.ts';
 import { shapeOf } from '../../../shared/testing/simulated-dynamo/table-definition.ts';

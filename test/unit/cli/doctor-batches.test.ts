@@ -5,7 +5,7 @@ import type { QueueConnection } from '../../../cli/connection.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
-import { stampOf } from '../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../shared/core/lease/write.ts';
 import { Story } from '../../support/story.ts';
 
 const HOUR_MS = 3_600_000;

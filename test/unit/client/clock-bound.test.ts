@@ -1,7 +1,7 @@
 /** Each act of a client that judges the session of another process waits for the client's own bound on clocks, and for no other. */
 import { expect, test } from 'vitest';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
-import { stampOf } from '../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../shared/core/lease/write.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const TTL_MS = 30_000;

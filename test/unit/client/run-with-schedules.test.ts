@@ -4,7 +4,7 @@ import type { IdleWorld } from '../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../bench/idle-world.ts';
 import { silent } from '../../../shared/testing/silent-log.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
-import { stampOf } from '../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../shared/core/lease/write.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';

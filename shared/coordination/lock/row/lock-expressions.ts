@@ -1,5 +1,5 @@
 /** Conditions, effects and values of the statements of a lock row; `lock-statements.ts` lists its attributes. */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { Content, LockRecord } from '../lock-record.ts';
 import { endedAt } from '../lock-record.ts';
 import type { AcquireRequest, LockWish } from '../lock-store.ts';

@@ -21,7 +21,7 @@
  *
  * Every acquire writes the listing's attributes, because an unchanged index entry costs nothing.
  */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
 import { endedAt, revocationOf } from '../lock-record.ts';
 import type {
@@ -38,13 +38,11 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import {
   checkStatement,
   restampedTransaction,
-  actionOf,
-  together,
-  transactStatement,
   batchGetStatement,
   directoryStatement,
   getStatement,
 } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together, transactStatement } from '../../../dynamo/engine/transaction.ts';
 import type { Closing } from '../../../session/session-record.ts';
 import { closedFrom } from '../../../session/session-record.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
@@ -351,8 +349,6 @@ export function heldCondition(table: string, claim: LockClaim): TransactionActio
   const values = { ':session': claim.session, ':counter': claim.leaseCounter };
   return checkStatement(table, lockKey(claim.key), IS_HELD_BY, values);
 }
-
-/** Reads of lock rows. */
 
 /** Returns the partitions that list the keys with a prefix. */
 export function partitionsOfLocks(prefix: string): readonly string[] {

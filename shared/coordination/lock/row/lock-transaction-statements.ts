@@ -1,11 +1,12 @@
 /** Writes the rows of several locks in one transaction, each with its own statement, plus conditions on other rows. */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { LockRecord } from '../lock-record.ts';
 import { revocationOf } from '../lock-record.ts';
 import type { EndedTenures, KeyConditions, KeyWrite } from '../lock-store.ts';
 import { lockKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement, TransactionCheck } from '../../../dynamo/engine/statement.ts';
-import { checkStatement, actionOf, transactStatement } from '../../../dynamo/engine/statement.ts';
+import { checkStatement } from '../../../dynamo/engine/statement.ts';
+import { actionOf, transactStatement } from '../../../dynamo/engine/transaction.ts';
 import { IS_ABSENT, IS_AS_OBSERVED } from './lock-expressions.ts';
 import { acquireObserved, putValue, releaseLock, removeEntry } from './lock-statements.ts';
 import type { Closing } from '../../../session/session-record.ts';

@@ -9,7 +9,7 @@
  * | nonce | S | of the last write | all |
  * | ttl | N, epoch s | a day after it is full, because a bucket without a row is also full | all |
  */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { Draw } from '../bucket.ts';
 import type { BucketKey } from '../ratelimit-store.ts';
 import { rateLimitKey } from '../../../dynamo/engine/keys.ts';

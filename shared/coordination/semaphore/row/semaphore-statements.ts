@@ -13,7 +13,7 @@
  * | left | M: session → moment N | blind requests that this session made at or before the moment are refused; emptied by each replace | release, forgo, replace |
  * | floor | N | the same for all sessions; only grows | create, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
- * | leaseCounter | N | the last token; starts at the clock, or see `permit-parts.ts`; grows by one with each admission, never restarts | create, admit, replace |
+ * | leaseCounter | N | the last token; from the clock, or see `permit-parts.ts`; grows with each admission, never restarts | create, admit, replace |
  * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `semaphore`, its name: the listing; absent in further parts | create |
@@ -22,7 +22,7 @@
  * The row stores `free` and not the sum in use, because a condition can compare attributes but not calculate.
  * Every acquire writes the row, and a write costs one unit per KB of the whole row: hence the compact holders.
  */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../semaphore.ts';
 import { HOLDERS_LIMIT, MARKS_LIMIT, WAITING_LIMIT, foldedFloor, formatClaim, revocationOf } from '../semaphore.ts';
 import type { EvictionRequest, NewSemaphore } from '../semaphore-store.ts';
@@ -38,9 +38,8 @@ import {
   queryStatement,
   restampedTransaction,
   updateStatement,
-  actionOf,
-  together,
 } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { closedFrom } from '../../../session/session-record.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 

@@ -5,7 +5,7 @@ import { outcomeOf, Rows } from '../../../dynamo/engine/rows.ts';
 import type { Member } from '../../../dynamo/engine/group-commit.ts';
 import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
 import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
-import type { Action } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import * as statements from './waitgroup-statements.ts';
 import type { GroupRecord, MemberRecord } from '../waitgroup.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';

@@ -21,12 +21,13 @@
  * | ttl | N, epoch s | a year after the last write: as long as its group, which counts it when all members have finished | add, finish,
  * lose |
  */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { MemberLease } from '../waitgroup-store.ts';
 import type { GroupKey } from '../waitgroup.ts';
 import { waitGroupKey, waitGroupMemberKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import type { Statement, UpdateParts, Action } from '../../../dynamo/engine/statement.ts';
+import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import {
   checkStatement,
   createStatement,
@@ -34,8 +35,8 @@ import {
   namesIn,
   queryStatement,
   updateStatement,
-  transactStatement,
 } from '../../../dynamo/engine/statement.ts';
+import { transactStatement } from '../../../dynamo/engine/transaction.ts';
 import type { Verb } from '../../../dynamo/engine/verb.ts';
 
 /** Guard of one generation: late requests of an old generation must not change the next. */

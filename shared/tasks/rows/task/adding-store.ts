@@ -1,5 +1,5 @@
 /** The part of the task store for clients that only add tasks: a separate module, so that their bundles stay small. */
-import type { Stamp, Outcome } from '../../../core/lease/stamp.ts';
+import type { Stamp, Outcome } from '../../../core/lease/write.ts';
 import type { AddingStore, Begun } from '../../queue/task-adder.ts';
 import type { ListedQueues } from '../../task/listed-queues.ts';
 import type { TakenTask } from '../../task/dedup.ts';
@@ -11,8 +11,9 @@ import { contended, retryContended } from '../../../core/wait/retry-contended.ts
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { outcomeOf, Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
-import type { Statement, Action } from '../../../dynamo/engine/statement.ts';
-import { isBlind, together, tokenOf, actionOf } from '../../../dynamo/engine/statement.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
+import { isBlind, together, tokenOf, actionOf } from '../../../dynamo/engine/transaction.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 import { deletePayload, putPayload } from '../payload-statements.ts';
@@ -124,8 +125,6 @@ export function lineOf(task: TaskKey): string {
   return `${describeTask(task)}: the line of its key`;
 }
 
-/** Creates a task in one transaction with writes of its caller. It shares no transaction with others, since two may write one row. */
-
 /** Its place in its line, and the line's change. @param seen the line's row as a refusal has shown it, instead of a read */
 export type Seating = (
   task: TaskKey & { readonly line: string },
@@ -143,6 +142,7 @@ interface EnqueueWith {
   readonly writes: readonly UserWrite[];
 }
 
+/** Creates a task in one transaction with writes of its caller. It shares no transaction with others, since two may write one row. */
 export function enqueueWith(
   sender: Sender,
   { table, task, plan, seating, writes }: EnqueueWith,
@@ -195,13 +195,12 @@ async function barred(sender: Sender, table: string, task: TaskKey, nonce: strin
   }
 }
 
-/** Tasks of this process that join one line share transactions. Tickets are given in the order of the calls. */
-
 interface Joiner extends Member {
   readonly plan: Plan;
   readonly stamp: Stamp;
 }
 
+/** Tasks of this process that join one line share transactions. Tickets are given in the order of the calls. */
 export class LineJoins {
   readonly #lines: Lines;
   readonly #groups: GroupCommit<Joiner, LineState | undefined>;

@@ -10,7 +10,7 @@
  * | text | S or B, JSON | result and error, if they are larger than 1 KB; otherwise the row is only for the waker | arrive |
  * | ttl | N, epoch s | a day; of a row with text a year, and once its task is done, as long as the task's own row | arrive, expire |
  */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import { arrivalKey, journalKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';

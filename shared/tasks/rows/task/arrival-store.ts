@@ -4,7 +4,7 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
-import { actionOf, together } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import type { ArrivalStore } from '../../durable/journal-store.ts';
 import type { TaskKey } from '../../task/task.ts';
 import type { TaskStoreOptions } from './adding-store.ts';

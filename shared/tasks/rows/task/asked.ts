@@ -1,5 +1,5 @@
 /** The task row, continued: a request's attributes, as parts of the update that gives a task other work. */
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority } from '../../task/task.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';

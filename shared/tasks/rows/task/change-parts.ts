@@ -5,7 +5,8 @@
  */
 import type { CancellationReason } from '../../../dynamo/engine/driver.ts';
 import type { WriteResult } from '../../../dynamo/engine/send.ts';
-import type { Statement, Action } from '../../../dynamo/engine/statement.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import type { BatchRecord, ChildEnding } from '../../task/batch.ts';
 import type { Effect, EffectReason, NewTask, UserWrite, CommitOutcome } from '../../task/task-store.ts';
 import type { Follower, Json, RunningTask, TaskError, TaskKey, TaskLinks } from '../../task/task.ts';

@@ -6,7 +6,7 @@
  * Its first action is the task's own write, with guard and nonce, so a dependent row changes exactly as often as the task does.
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
-import type { WriteLimits, Stamp } from '../../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../../core/lease/write.ts';
 import type { BatchKey, BatchRecord, ChildEnding } from '../../task/batch.ts';
 import { isMiscounted } from '../../task/batch.ts';
 import { defined } from '../../../core/defined.ts';
@@ -34,7 +34,7 @@ import {
   committedOutcome,
 } from './change-parts.ts';
 import { SharedWrites } from './shared-writes.ts';
-import { ensureFit } from './task-reader.ts';
+import { ensureFit } from './unfit-rows.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
@@ -44,10 +44,10 @@ import type { KnownLine, LineChange, LineMove } from './lines.ts';
 import { decodeLine, Lines } from './lines.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { isNotWaiting, resumeParent } from './commit-statements.ts';
+import { isNotWaiting, resumeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
-import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/statement.ts';
+import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
 export class DependentRows {
   readonly #sender: Sender;

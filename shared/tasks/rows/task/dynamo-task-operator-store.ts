@@ -13,7 +13,8 @@ import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import { keptSeat, TaskCreation } from './adding-store.ts';
 import { readTasks } from './task-statements.ts';
-import { Lines, changeLine } from './lines.ts';
+import { Lines } from './lines.ts';
+import { changeLine } from './line-statements.ts';
 import { decodeKey, readKey, recountKey } from '../key-statements.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {

@@ -3,7 +3,7 @@ import { waiterOf } from '../../task/batch.ts';
 import type { Fullness, KeyLimit } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import { CorruptItemError } from '../../../core/errors.ts';
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { ClaimLimits, NewTask, TaskStore } from '../../task/task-store.ts';
 import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
 import { decodeBatch, createBatch, readBatch } from '../batch-statements.ts';
@@ -19,18 +19,21 @@ import type { EnqueueStore } from '../../queue/task-writer.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
 import { outcomeOf, Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender, TransactionResult, WriteResult } from '../../../dynamo/engine/send.ts';
-import type { Statement, Action } from '../../../dynamo/engine/statement.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Action } from '../../../dynamo/engine/transaction.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
-import { putFailure, readFailure, readPayload } from '../payload-statements.ts';
+import { readPayload } from '../payload-statements.ts';
+import { putFailure, readFailure } from '../failure-statements.ts';
 import type { TaskReader } from './task-reader.ts';
 import { createTaskReader } from './task-reader.ts';
-import { waitForChildren, barCommit, commitTask } from './commit-statements.ts';
+import { barCommit, commitTask } from './commit-statements.ts';
+import { waitForChildren } from './children-statements.ts';
 import { decodeKey, enterKey, readKey } from '../key-statements.ts';
 import { expireTask, joinGroup } from './operator-statements.ts';
-import { leaveLine } from './lines.ts';
+import { leaveLine } from './line-statements.ts';
 import * as statements from './task-statements.ts';
-import { actionOf, together } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
 /** For stores of further rows. */
 export interface TaskStoreParts {

@@ -10,7 +10,7 @@
  * by `#`, so that no part can pass for another. Name and key are cut. An entry lives as long as its row.
  */
 import { utf8Bytes } from '../../../core/runtime/bytes.ts';
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import { deadPartitionKey, endedPartitionKey, joinKey, shardOf, splitKey } from '../../../dynamo/engine/keys.ts';
 import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Values } from '../../../dynamo/engine/statement.ts';

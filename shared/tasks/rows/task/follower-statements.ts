@@ -12,7 +12,7 @@
  */
 import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { Statement, Values } from '../../../dynamo/engine/statement.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';

@@ -16,7 +16,7 @@
  * | v | N | schema version | spill |
  * | text | S or B, JSON | elements that have left the task's row | spill |
  * | before | S | name of the row before it; absent: it is the first | spill |
- * | ttl | N, epoch s | while the execution may go on or be retried; once the task is done, as its own row, whose history needs it | spill, expire |
+ * | ttl | N, epoch s | while the execution may go on or be retried; of a done task, as its own row | spill, expire |
  *
  * The name of a row has the counter and the number of the write that made it, so it is written before the task's row, without a
  * transaction, which would cost twice. If that write is refused or lost, nobody reads the row, and TTL deletes it.

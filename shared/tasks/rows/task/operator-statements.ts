@@ -6,12 +6,13 @@
  */
 import { createdByOf } from '../../task/created-by.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import { WORKER_DIED, revocationOf } from '../../task/task.ts';
 import { deadPartitionKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
-import { directoryStatement, actionOf, together } from '../../../dynamo/engine/statement.ts';
+import { directoryStatement } from '../../../dynamo/engine/statement.ts';
+import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
 import { andForget } from './attributes.ts';
@@ -255,8 +256,6 @@ function cancelled(cancellation: Cancellation, stamp: EndStamp): Pick<UpdatePart
     values: { ':finished': 'cancelled', ':cancellation': { ...cancellation }, ...values },
   };
 }
-
-/** The task row, continued: a due task that goes to the others of its key. `place.ts` explains the reason. */
 
 /**
  * Guard: ready, due, and not written since it was observed.

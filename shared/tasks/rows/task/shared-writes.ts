@@ -2,12 +2,12 @@
  * Writes of one session's tasks that change one shared row: ends of children of a batch, claims and ends of tasks of a key.
  * One check of the session's trust, before each attempt, holds for all of a group.
  */
-import type { WriteLimits, Stamp } from '../../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../../core/lease/write.ts';
 import type { Member } from '../../../dynamo/engine/group-commit.ts';
 import { GroupCommit } from '../../../dynamo/engine/group-commit.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { actionOf } from '../../../dynamo/engine/statement.ts';
+import { actionOf } from '../../../dynamo/engine/transaction.ts';
 
 interface SharedWrite<Alone> {
   /** Identify the group: the shared row, and the session. */

@@ -2,7 +2,7 @@
  * The writes after which an attempt is over, or a task that has not begun.
  * Almost every one is a single write. `DependentRows` takes over if the task has links, or if the write is refused because of a follower.
  */
-import type { WriteLimits, Stamp } from '../../../core/lease/stamp.ts';
+import type { WriteLimits, Stamp } from '../../../core/lease/write.ts';
 import { outcomeOf } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';

@@ -2,7 +2,7 @@
  * Reads tasks and the ready index. This is all that the waker needs of the task store; a separate module keeps the waker's bundle small.
  */
 import type { TaskStore } from '../../task/task-store.ts';
-import type { DynamoItem, CancellationReason } from '../../../dynamo/engine/driver.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { CorruptItemError } from '../../../core/errors.ts';
 import { readInBatches } from '../../../dynamo/engine/batches.ts';
 import type { RowKey } from '../../../dynamo/engine/keys.ts';
@@ -10,15 +10,13 @@ import { lineKey, splitKey, taskConcurrencyKey } from '../../../dynamo/engine/ke
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { ownEntries } from '../index-entries.ts';
-import { decodeKey, readKeys, readKey } from '../key-statements.ts';
-import { decodeLine, readLines, readLine } from './lines.ts';
+import { decodeKey, readKeys } from '../key-statements.ts';
+import { decodeLine } from './lines.ts';
+import { readLines } from './line-statements.ts';
 import { parseGroupPlace } from './index-places.ts';
 import { pageOfReady, pageOfGroups } from './ready-index.ts';
 import { decodeTask } from './task-codec.ts';
-import { readTasks, readTask } from './task-statements.ts';
-import type { Statement, Action } from '../../../dynamo/engine/statement.ts';
-import { isUnfit, rowOf } from '../../../dynamo/engine/statement.ts';
-import { decodeBatch, readBatch } from '../batch-statements.ts';
+import { readTasks } from './task-statements.ts';
 
 export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfGroups' | 'getKeys' | 'getTurns'>;
 
@@ -91,41 +89,4 @@ function decodeGroupEntry(item: DynamoItem) {
   const place = String(item.directoryName);
   const { tenant, limit, line, readyAt, end, tenantEnd } = parseGroupPlace(place);
   return { hint: { ...decodeHint(item), readyAt, tenant, limit, line }, place, end, tenantEnd };
-}
-
-/**
- * Dependent rows that refuse a change for another reason than its condition: DynamoDB cannot count with their values.
- * A repetition is refused again, so the row is read once with its codec, which names the fault.
- */
-
-interface Codec {
-  readonly read: (table: string, queue: string, name: string) => Statement<'get'>;
-  readonly decode: (item: DynamoItem) => unknown;
-}
-
-const CODECS: Readonly<Record<string, Codec>> = {
-  batch: { read: (table, queue, id) => readBatch(table, { queue, id }), decode: decodeBatch },
-  key: { read: readKey, decode: decodeKey },
-  line: { read: readLine, decode: decodeLine },
-  task: { read: readTask, decode: decodeTask },
-};
-
-/**
- * @param actions of a transaction that was refused with `reasons`; undefined for the user's own, whose refusal is the user's business
- * @throws CorruptItemError for the first row that refused for another reason than its condition
- */
-export async function ensureFit(
-  { sender, table }: { readonly sender: Sender; readonly table: string },
-  actions: readonly (Action | undefined)[],
-  reasons: readonly CancellationReason[],
-): Promise<void> {
-  const at = reasons.findIndex((reason, nth) => isUnfit(reason) && actions[nth] !== undefined);
-  const [action, reason] = [actions[at], reasons[at]];
-  if (action === undefined || reason === undefined) return;
-  const [pk] = JSON.parse(rowOf(action)) as [string];
-  const [kind = '', queue = '', name = ''] = splitKey(pk);
-  const codec = CODECS[kind];
-  const { Item } = codec === undefined ? {} : await sender.read(codec.read(table, queue, name));
-  if (Item !== undefined) codec?.decode(Item);
-  throw new CorruptItemError(pk, 'its change', `was refused (${reason.code}: ${reason.message ?? 'no more is known'})`);
 }

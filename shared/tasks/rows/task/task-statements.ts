@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `task#<queue>#<id>`, `task` | enqueue |
  * | v | N | schema version | enqueue |
- * | queue, name, priority | S | identity, with the id in the key; the definition that runs it; the index partition that it waits in | enqueue |
+ * | queue, name, priority | S | identity, with the id in the key; its definition; the index partition that it waits in | enqueue |
  * | input | S or B, JSON | text, or deflated, see `../../../dynamo/engine/stored-json.ts` | enqueue |
  * | payload | M: bytes, digest; reference, or nonce; isApart | an input stored elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
@@ -45,7 +45,7 @@ import { createdByOf } from '../../task/created-by.ts';
 import type { LinePlace } from '../../task/line.ts';
 import type { ChildEnding } from '../../task/batch.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
-import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Stamp } from '../../../core/lease/write.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
@@ -317,8 +317,6 @@ export function finishValues(state: ChildEnding, { now, nonce }: Stamp): Values 
   return { ':finished': state, ':now': now, ':nonce': nonce, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) };
 }
 
-/** An update of a task's row. Its expressions may name what is known of the row and of the write, so that a statement gives only the rest. */
-
 /** A task as its writer saw it, or as its holder has it. */
 interface KnownTask extends TaskKey {
   readonly state?: string;
@@ -329,6 +327,7 @@ interface KnownTask extends TaskKey {
 
 type WriteStamp = Stamp & { readonly sequence?: number | undefined };
 
+/** An update whose expressions may name what is known of the row and of the write, so that a statement gives only the rest. */
 export function updateTask(
   verb: Verb,
   table: string,

@@ -12,7 +12,7 @@ import { Supervisor } from '../../../../cli/dev/supervisor.ts';
 import type { WorkerChild } from '../../../../cli/dev/worker-process.ts';
 import { failureOf } from '../../../../cli/exit.ts';
 import { Output } from '../../../../cli/output.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import type { Process } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 

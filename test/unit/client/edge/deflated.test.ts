@@ -12,7 +12,7 @@ import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import { inflatingDriver } from '../../../../shared/client/edge/inflating-driver.ts';
 import type { EdgeLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';
 import { bundleEdge, openIsolate } from '../../../support/isolates.ts';

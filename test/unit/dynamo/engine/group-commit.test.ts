@@ -7,7 +7,7 @@ import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { Member } from '../../../../shared/dynamo/engine/group-commit.ts';
 import { GroupCommit } from '../../../../shared/dynamo/engine/group-commit.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
-import type { Action } from '../../../../shared/dynamo/engine/statement.ts';
+import type { Action } from '../../../../shared/dynamo/engine/transaction.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 
 interface One extends Member {

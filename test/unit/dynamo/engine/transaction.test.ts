@@ -1,11 +1,7 @@
 /** The token of a transaction: the same write with other actions is another request to the service. */
 import { describe, expect, test } from 'vitest';
-import {
-  notingTimes,
-  restampedTransaction,
-  tokenOf,
-  transactStatement,
-} from '../../../../shared/dynamo/engine/statement.ts';
+import { notingTimes, restampedTransaction } from '../../../../shared/dynamo/engine/statement.ts';
+import { tokenOf, transactStatement } from '../../../../shared/dynamo/engine/transaction.ts';
 
 const write = { nonce: 'n' };
 const put = (value: unknown) => [{ Put: { TableName: 't', Item: { id: 'a', value } } }];

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { itemSizeBytes } from '../../../../shared/dynamo/engine/capacity.ts';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';

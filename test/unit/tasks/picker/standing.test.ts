@@ -1,7 +1,7 @@
 /** When a worker that has seen a task under a live session finds that the session is over, whatever became of it. */
 import { expect, test } from 'vitest';
 import { Rows } from '../../../../shared/tasks/picker/rows.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
 import { passTime } from '../../../support/coordination.ts';
 import { pickerPorts } from '../../../support/picker-ports.ts';

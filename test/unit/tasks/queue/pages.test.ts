@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { schedulesOf } from '../../../../shared/client/schedules-of.ts';
 import { defined } from '../../../../shared/core/defined.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import {
   deadPartitionKey,

@@ -4,7 +4,7 @@ import type { QueueConnection } from '../../../../cli/connection.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { lineKey, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { OperatorPorts } from '../../../../shared/tasks/queue/operator-ports.ts';
-import { passTurn, reportTurn } from '../../../../shared/tasks/queue/key-report.ts';
+import { passTurn, reportTurn } from '../../../../shared/tasks/queue/pass-turn.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 

@@ -1,6 +1,6 @@
 /** A process announces the tasks that it creates to its own workers: which ones, for each way of creating a task. */
 import { beforeEach, expect, test } from 'vitest';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';

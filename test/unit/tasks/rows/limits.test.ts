@@ -1,7 +1,7 @@
 /** Each write on behalf of a session ends with its trust: every operation of the stores hands its limits on to the sender. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseLostError } from '../../../../shared/core/errors.ts';
-import type { WriteLimits } from '../../../../shared/core/lease/stamp.ts';
+import type { WriteLimits } from '../../../../shared/core/lease/write.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';

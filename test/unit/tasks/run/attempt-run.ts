@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { failureKey, payloadKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { runAttempt } from '../../../../shared/tasks/run/run-attempt.ts';
 import type { AnyTask } from '../../../../shared/tasks/task/definition.ts';

@@ -1,7 +1,7 @@
 /** Ways in which an attempt can end: for `attempts.test.ts`. */
 import * as z from 'zod';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { stampOf } from '../../../../shared/core/lease/write.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { SessionHolder } from '../../../../shared/session/keep-alive.ts';

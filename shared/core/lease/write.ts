@@ -26,7 +26,6 @@ export function stampOf({ clock, ids }: Runtime): Stamp {
  * The third outcome, unknown, is an exception (`StoreUnavailableError` with `applied: 'unknown'`), because no caller can continue as if it
  * knew.
  */
-
 export type Outcome<Row, Current = Row> =
   | { readonly kind: 'applied'; readonly row: Row; readonly earlierAttempt?: 'none' | 'unknown' }
   | { readonly kind: 'refused'; readonly current: Current | undefined; readonly earlierAttempt: 'none' | 'unknown' };
