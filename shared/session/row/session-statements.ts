@@ -197,7 +197,7 @@ function updateSession(
   stamp: Stamp | undefined,
   parts: Pick<UpdateParts, 'guard' | 'effect' | 'values' | 'goesFirst'>,
 ): Statement<'update'> {
-  const ttl = ttlEpochSeconds(stamp?.now ?? 0, RETENTION_DAYS.session);
+  const ttl = stamp && ttlEpochSeconds(stamp.now, RETENTION_DAYS.session);
   const values = { ':live': 'live', ':invalid': 'invalid', ':ttl': ttl, ...parts.values };
   return updateStatement(verb, { ...parts, table, key: sessionKey(id), stamp, values });
 }

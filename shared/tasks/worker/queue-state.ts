@@ -39,7 +39,7 @@ export class QueueStateCache {
   constructor(queue: string, ports: GatePorts, stays = false) {
     this.#queue = queue;
     this.#ports = ports;
-    this.#hears = stays;
+    this.#hears = stays && ports.onNoted !== undefined;
   }
 
   isOpen(): Promise<boolean> {
