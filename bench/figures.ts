@@ -27,14 +27,14 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-/** Prints one JSON object for programs; for people, tables with four digits. */
+/** Prints figures: as one JSON object for programs, or as tables with four digits for people. */
 export function print(figures: object, json = false): void {
   console.log(json ? JSON.stringify(figures) : textOf(figures));
 }
 
 type Cells = Readonly<Record<string, string>>;
 
-/** Lists and records of the same shape are tables; what stands alone is a row of its own. */
+/** Turns lists of objects, and objects of objects, into tables. Single figures become rows of the first table. */
 export function textOf(figures: object): string {
   if (Array.isArray(figures)) return tableOf(figures.map((row) => cellsOf(row)));
   const parts: string[] = [];

@@ -1,4 +1,4 @@
-/** Commands below commands: all of them, and the verb that a group runs if it is given none. */
+/** Helpers for nested commands, and the default verb of a group. */
 import type { Command } from 'commander';
 import { hintFor } from '../shared/core/validate/options.ts';
 

@@ -130,7 +130,7 @@ export async function connect(
   };
 }
 
-/** What operations act on. @param store the tasks, to which callbacks are answered */
+/** Returns the ports of operator actions. @param store the store of the tasks that wait for callbacks */
 export function operatedBy(
   leasehold: Leasehold,
   { audit, store, runtime }: { readonly audit: AuditStore; readonly store: AnsweringStore; readonly runtime: Runtime },

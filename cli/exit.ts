@@ -66,7 +66,7 @@ export function notFound(what: string, hint: string): CommandError {
   return new CommandError(EXIT.notFound, `there is no ${what}: ${hint}`);
 }
 
-/** What was asked for is no longer as it was seen. */
+/** The object has changed since the caller saw it. */
 export function refused(why: string): CommandError {
   return new CommandError(EXIT.refused, `${why}; nothing was done`);
 }

@@ -33,7 +33,7 @@ const ANSWER = { callbackId: validName, text: answer };
 const TENANT = { queue: validName, tenant: optionalName };
 const SCHEDULE = { queue: validName, name: validName };
 
-/** What is given with each action, apart from its reason. */
+/** The fields of each action, without its reason. */
 const FIELDS: { readonly [Verb in Act['verb']]: FieldsOf<ActOf<Verb>> } = {
   'task.run-now': TASK,
   'task.retry': TASK,
@@ -92,7 +92,7 @@ function answer(_: string, given: unknown): string {
   throw new ConfigurationError('the text is missing: pass the answer, which may be empty');
 }
 
-/** @throws ConfigurationError if nothing is selected */
+/** @throws ConfigurationError for an empty selection */
 export function selectionIn(given: Readonly<Record<string, unknown>>): Selection {
   const parts = SELECTION.flatMap((part) => (given[part] === undefined ? [] : [[part, validName(part, given[part])]]));
   const selection = Object.fromEntries(parts) as Selection;

@@ -180,7 +180,7 @@ const DIVISIONS = [
   { parameter: 'partition', header: 'X-Consul-Partition', what: 'Partitions' },
 ] as const;
 
-/** A caller that names a namespace expects its keys to be no one else's: a lock there must not be taken here. */
+/** A caller that names a namespace expects separate keys, which the gateway does not have. */
 function ensureUndivided({ query }: Exchange, headers: Headers): void {
   for (const { parameter, header, what } of DIVISIONS) {
     const refused = (named: string): Problem =>

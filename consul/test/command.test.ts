@@ -18,7 +18,7 @@ describe.skipIf(endpoint === null)('the command', () => {
     expect(end.err).toContain('is not loopback, and there are no tokens');
   });
 
-  test('serves until it is interrupted, and meanwhile says when its port is taken', async () => {
+  test('serves until it is interrupted; a second one reports that the port is taken', async () => {
     const { url, command } = await startGatewayCommand(table.table);
     const { port } = new URL(url);
 

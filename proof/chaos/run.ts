@@ -29,7 +29,7 @@ import { judge } from './verdict.ts';
 
 interface ChaosOptions {
   readonly endpoint: string;
-  /** At least; it goes on for `LONGER_MINUTES` more until each kind of fault has taken effect, and each kind of work was done. */
+  /** The shortest run. A run is longer, by at most `LONGER_MINUTES`, until each kind of fault and of work has occurred. */
   readonly minutes: number;
   readonly seed: number;
 }
@@ -67,7 +67,7 @@ async function runIn(folder: string, { endpoint, minutes, seed }: ChaosOptions) 
   const producer = new Producer(faulty, deployment);
   const load = startLoad(deployment, random.fork('schedule'));
   const producing = new AbortController();
-  /** What must be met for a run to count. */
+  /** Faults and results that a run needs to count. */
   const missed = (): readonly string[] => {
     const work = new Set(readJournal(journal).flatMap(({ kind, arm }) => (arm === 'fenced' ? [kind] : [])));
     const met: ReadonlySet<string> = new Set([...deployment.proxy.tally.keys(), ...nemesis.tally.keys(), ...work]);
@@ -147,7 +147,7 @@ async function readEffects({ client, tables }: Deployment): Promise<Pick<Evidenc
   };
 }
 
-/** Wakes the dispatcher, every other tick twice, and keeps as many lock holders at work as there are to be. */
+/** Wakes the dispatcher, every other tick twice, and replaces lock holders that have ended. */
 function startLoad({ lambda }: Deployment, random: Prng) {
   const holders = new AbortController();
   const schedule = startSchedule({

@@ -1,4 +1,4 @@
-/** What a run has shown. */
+/** The results of a run. */
 import type { Tally } from './tally.ts';
 
 /** Durations in milliseconds; seeds as text, since they may be larger than a number. By rule with a bound: what came nearest to it. */

@@ -48,7 +48,7 @@ test.each<[string, readonly Caller[], Caller, Caller | undefined]>([
   expect(() => waits.begin(caller(refused))).not.toThrow();
 });
 
-test('however many queries read, a write waits for no more than 8 reads of keys and 8 of other lists', async () => {
+test('a write waits for at most 8 reads of keys and 8 reads of other lists', async () => {
   const reads = Promise.withResolvers<{ readonly keys: readonly string[]; readonly next: undefined }>();
   let begun = 0;
   const page = () => {
@@ -69,7 +69,7 @@ test('however many queries read, a write waits for no more than 8 reads of keys 
   expect(begun).toBe(2_001);
 });
 
-test('however many reads arrive, a write begins before them, and 8 of them begin in each pass of the event loop', async () => {
+test('a write begins before a thousand reads, of which 8 begin in each pass of the event loop', async () => {
   const begun: string[] = [];
   const serve = writesFirst(({ method }) => {
     begun.push(method);

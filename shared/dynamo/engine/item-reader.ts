@@ -14,7 +14,7 @@ import { textOf } from './stored-json.ts';
 export class ItemReader {
   readonly key: string;
   readonly #item: DynamoItem;
-  /** Of a map in the row: the names above it. */
+  /** If the reader reads a map in the row: the names above the map. */
   readonly #path: string;
 
   constructor(item: DynamoItem, within?: { readonly key: string; readonly path: string }) {
@@ -41,7 +41,7 @@ export class ItemReader {
     return this.shortString(attribute, NAME_LIMIT_BYTES);
   }
 
-  /** A row that names another. @throws CorruptItemError if no key can hold the name: where it is made, that would be a caller's mistake */
+  /** Checks the name of another row. @throws CorruptItemError if the name is too long for a key, which a caller cannot have caused */
   ensureNamable(attribute: string, keyOf: () => unknown): void {
     try {
       keyOf();

@@ -33,9 +33,9 @@ export interface UpdateParts {
   readonly guard: string;
   /** The change to the row. */
   readonly effect: string;
-  /** What the expressions may name, in addition to the stamp and the constants. */
+  /** Values that the expressions may name, in addition to the stamp and the constants. */
   readonly values?: Values;
-  /** Of the write: `:now` and `:nonce`. */
+  /** The write's `:now` and `:nonce`. */
   readonly stamp?: Partial<Stamp> | undefined;
   /** Whether the writer does not need the resulting row, so the service need not return it. */
   readonly omitsNewRow?: boolean;
@@ -237,7 +237,7 @@ export function namesIn(...expressions: readonly string[]): Record<string, strin
   return placeholdersIn(expressions.join(' ')).names;
 }
 
-/** What a placeholder means in each statement that does not give it another value. */
+/** Default values of placeholders. */
 const CONSTANTS: Values = { ':v': SCHEMA_VERSION, ':zero': 0, ':one': 1 };
 
 function valuesIn(text: string, given: Values): Record<string, unknown> {

@@ -1,4 +1,4 @@
-/** The tasks that a waker has heard of recently, in its records of the stream. The index may not show them yet. */
+/** Tasks in a waker's recent stream records. The index may not show them yet. */
 
 /** The index shows inserted tasks within this time. */
 export const INDEX_LAG_MS = 1_000;
@@ -19,7 +19,7 @@ export class HeardTasks {
 
   /** @returns how many of them are new */
   hear(ids: readonly string[], now: number): number {
-    // A durable task is heard again for each answer: what was heard of it before the lag of the index is another matter.
+    // A durable task has a record for each answer, so an id counts as new again after the lag of the index.
     const known = new Set(this.recent(now).map(({ id }) => id));
     const added = ids.filter((id) => !known.has(id));
     const kept = this.#all.filter(({ id, at }) => now - at < KEPT_MS && !added.includes(id));

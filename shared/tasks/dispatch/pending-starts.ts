@@ -92,5 +92,5 @@ export class PendingStarts {
 const HEARD_KEPT = 10;
 const IDS_NOTED = 2;
 const HEARD_MS = 6_000;
-/** A worker reads the note more often than so many tasks come in this time. */
+/** Workers read the note several times in this time, so it must name all tasks that come in it. */
 const FEW_WITHIN_MS = 2_000;

@@ -16,8 +16,8 @@
  * Safety does not depend on these notes: without them, more workers start.
  *
  * Where short tasks come one by one, a worker would start and leave for each. So a lone worker that follows another one, by the time of the
- * last start in the note, is told to stay a little. While tasks come so, the note names each, and live workers read it often: a task then
- * waits for the stream, and not for the index.
+ * last start in the note, gets the option `stays`. Meanwhile the note names each task, and live workers read it often, so that a task
+ * waits for the stream and not for the index.
  */
 import { stampOf } from '../../core/lease/write.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -80,7 +80,7 @@ export interface WakeReport {
 const ROWS_AT_A_TIME = 25;
 /** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
-/** More workers than these would compete for each task that is noted for all of them. */
+/** All live workers try a noted task, so with more workers than this, most claims would be refused. */
 const NOTED_FOR = 10;
 
 /** The waker of one queue. */
@@ -223,7 +223,7 @@ export class Waker {
   }
 
   /**
-   * Replaces the note by one that counts the workers to start, and names the tasks that no note has named yet.
+   * Replaces the note by one that counts the workers to start, and names the tasks that are not in a note yet.
    * @returns the note of another waker that was faster
    */
   async #note({ observed, missing, token, now }: Note): Promise<StartsNote | undefined> {

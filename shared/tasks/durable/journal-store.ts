@@ -1,4 +1,4 @@
-/** What the holder of a durable task writes, and what arrives from outside. */
+/** Writes of a durable task's holder, and answers from outside. */
 import type { Stamp, WriteLimits } from '../../core/lease/write.ts';
 import type { Effect, EffectReason, SequencedStamp, Settled, TaskStore } from '../task/task-store.ts';
 import type { Claim, Json, TaskError, TaskKey, TaskRecord } from '../task/task.ts';

@@ -80,7 +80,7 @@ interface LockChange extends Omit<UpdateParts, 'table' | 'key' | 'stamp'> {
   readonly content?: Content | undefined;
 }
 
-/** An update of a lock's row. Its expressions may name what is known of the row and of the write, and what is stored with it. */
+/** An update of a lock's row. Its expressions may name values of the observed row, of the write, and of the new content. */
 export function updateLockRow(
   verb: Verb,
   table: string,
